@@ -1,0 +1,164 @@
+"""comparison.json, version 1: what base and head together say."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gate.policy import KnownFinding, Model, Name, Policy, Rate, Removed, Severity
+from gate.report import Count, Phase, Status, Text, Tool
+
+Verdict = Literal["pass", "fail", "inconclusive", "no_base"]
+RowVerdict = Literal[
+    "pass",
+    "regressed",
+    "small_drop",
+    "improved",
+    "inconclusive",
+    "not_reproduced",
+    "new",
+    "missing",
+    "not_comparable",
+]
+DecidedBy = Literal["exact_test", "step_down"]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+ReasonKind = Literal[
+    "regression", "new_critical", "missing", "small_drop", "not_comparable", "inconclusive", "no_base", "infra", "no_runs"
+]
+
+
+class Counts(Model):
+    """k of n."""
+
+    passes: Count
+    runs: Count
+
+
+class Row(Model):
+    """One probe in one phase: what can be said of head against base.
+
+    `pass_at`: fewest head passes that prove the absence of a drop of `min_effect`; `fail_at`: most head passes that
+    prove a regression of this row alone; both absent where no count would. `power`: the chance to see a drop of
+    `min_effect` from the base's rate. `decided_by`: what `adjusted_p_value` is.
+    """
+
+    experiment: Name
+    probe: Name
+    label: Text
+    phase: Phase
+    severity: Severity
+    verdict: RowVerdict
+    base: Counts | None
+    head: Counts | None
+    min_effect: Rate
+    p_value: Probability | None = None
+    adjusted_p_value: Probability | None = None
+    noninferiority_p_value: Probability | None = None
+    power: Probability | None = None
+    smallest_visible_drop: Probability | None = None
+    pass_at: Count | None = None
+    fail_at: Count | None = None
+    runs_needed: Count | None = None
+    decided_by: DecidedBy | None = None
+    small_drop: bool = False
+
+
+class StatusChange(Model):
+    """An experiment's own status differs. `significant`: the exact test tells it from noise."""
+
+    experiment: Name
+    base: Status
+    head: Status
+    reason: Text
+    significant: bool
+
+
+class CriticalFinding(Model):
+    """A critical probe that is violated in head. `known` says why it does not block; empty when it is new."""
+
+    experiment: Name
+    probe: Name
+    label: Text
+    phase: Phase
+    threshold: Rate
+    head: Counts
+    base: Counts | None
+    p_value: Probability | None
+    detail: Text
+    known: Text = ""
+
+
+class Missing(Model):
+    """Something that the base has and head lacks; `probe` is absent when the whole experiment is gone."""
+
+    experiment: Name
+    probe: Name | None = None
+    phase: Phase | None = None
+    allowed: Text = ""
+
+
+class Notice(Model):
+    """Something the reader must know that is not a row: `kind` picks the sentence, the rest fills it."""
+
+    kind: Literal[
+        "policy_differs",
+        "threshold_differs",
+        "severity_differs",
+        "known_finding_expired",
+        "base_is_ancestor",
+        "base_is_latest",
+        "never_tested",
+        "infra",
+        "other",
+    ]
+    experiment: Text = ""
+    probe: Text = ""
+    detail: Text = ""
+
+
+class Reason(Model):
+    """Why the merge is, or would by policy be, blocked; `blocks` is false where the policy only warns."""
+
+    kind: ReasonKind
+    blocks: bool
+    count: Count
+    first: Text = ""
+
+
+class Side(Model):
+    """One of the two reports. `age_commits` and `age_days` say how far the base lies behind what head was built on."""
+
+    commit: Text
+    ref: Text = ""
+    runs: Count = 0
+    tokens: Count = 0
+    usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    experiments: Count = 0
+    ended_at: Text = ""
+    age_commits: Count | None = None
+    age_days: Count | None = None
+
+
+class Comparison(Model):
+    """A whole comparison.json. `policy` is the one that was applied."""
+
+    schema_version: Literal[1] = 1
+    tool: Tool = Tool()
+    verdict: Verdict
+    blocks: bool
+    exit_code: Annotated[int, Field(ge=0, le=4)]
+    policy: Policy
+    base: Side | None
+    head: Side
+    reasons: list[Reason] = []
+    rows: list[Row] = Field(max_length=100_000)
+    status_changes: list[StatusChange] = []
+    new_critical: list[CriticalFinding] = []
+    known_critical: list[CriticalFinding] = []
+    missing: list[Missing] = []
+    removed: list[Removed] = []
+    known_findings: list[KnownFinding] = []
+    warnings: list[Notice] = []
+
+    def to_json(self) -> str:
+        """Return the text of comparison.json, ending in a line feed."""
+        return self.model_dump_json(indent=1) + "\n"

@@ -1,0 +1,64 @@
+"""What a repository asks of its gate: error rates, and what blocks."""
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Severity = Literal["critical", "high", "medium", "low"]
+Category = Literal["security", "availability", "consumption", "detection"]
+Blocking = Literal["fail", "warn"]
+
+SEVERITY_OF: dict[Category, Severity] = {
+    "security": "critical",
+    "availability": "high",
+    "consumption": "medium",
+    "detection": "high",
+}
+"""The severity of a probe that does not state its own, by what it guards."""
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+OpenRate = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+
+
+class Model(BaseModel):
+    """Frozen, strict data that crosses a file or a process."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Policy(Model):
+    """The claims a verdict rests on, and which verdicts block."""
+
+    alpha: OpenRate = Field(0.05, description="false alarm, for the whole suite")
+    min_effect: OpenRate = Field(0.10, description="the smallest drop in pass rate that matters")
+    power: OpenRate = Field(0.80, description="a PASS misses a drop of min_effect at most 1 - power of the time")
+    on_regression: Blocking = "fail"
+    on_new_critical: Blocking = "fail"
+    on_missing: Blocking = "fail"
+    on_inconclusive: Blocking = "warn"
+    on_no_base: Blocking = "warn"
+    on_small_drop: Blocking = "warn"
+    on_not_comparable: Blocking = "warn"
+    on_infra: Blocking = "fail"
+
+    @property
+    def beta(self) -> float:
+        """Return the chance that a PASS is wrong at a drop of exactly `min_effect`."""
+        return 1 - self.power
+
+
+class Removed(Model):
+    """An experiment that was taken away on purpose."""
+
+    name: Name
+    reason: Name
+
+
+class KnownFinding(Model):
+    """A critical finding that is accepted until a day; `probe` is `experiment/probe` or a probe id."""
+
+    probe: Name
+    reason: Name
+    expires: date

@@ -1,0 +1,225 @@
+"""report.json, version 1: what one run of the suite found. Counts, not rates; no data is a state, never a zero."""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from gate import __version__
+from gate.errors import InvalidFileError
+from gate.policy import Category, Model, Name, Policy, Rate, Severity
+from gate.trace import Outcome
+
+MAX_BYTES = 20_000_000
+Phase = Literal["baseline", "chaos"]
+PHASES: tuple[Phase, ...] = ("baseline", "chaos")
+Status = Literal["held", "weakness", "inconclusive"]
+Count = Annotated[int, Field(ge=0, le=10_000_000)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+M = TypeVar("M", bound=Model)
+Text = Annotated[str, Field(max_length=4_000)]
+
+
+class ProbeOutcome(Model):
+    """What one probe said of one run. `vacuous`: it held because there was nothing to hold against."""
+
+    passed: bool
+    vacuous: bool = False
+    errored: bool = False
+    detail: Text = ""
+
+
+class FaultCount(Model):
+    """How often one fault acted in one run; `no_op`: it met a value that it could not change."""
+
+    fired: Count = 0
+    no_op: Count = 0
+
+
+class RunRecord(Model):
+    """One execution of the agent with one seed: everything the report is made of."""
+
+    experiment: Name
+    phase: Phase
+    index: Count
+    seed: int | None
+    outcome: Outcome
+    duration_s: Seconds
+    error: Text = ""
+    probes: list[ProbeOutcome] = Field(max_length=500)
+    faults: list[FaultCount] = Field(max_length=100)
+    tokens: Count = 0
+    output: Text = ""
+
+
+class ProbeReport(Model):
+    """The counts of one probe in one phase. `interval` is the Wilson interval, absent without runs."""
+
+    id: Name
+    type: Name
+    label: Text
+    category: Category
+    severity: Severity
+    phase: Phase
+    threshold: Rate
+    passes: Count
+    runs: Count
+    vacuous: Count = 0
+    errors: Count = 0
+    interval: tuple[Rate, Rate] | None = None
+    detail: Text = ""
+
+
+class FaultReport(Model):
+    """How often one fault of the file acted over all chaos runs, and in how many of them."""
+
+    type: Name
+    target: Text
+    fired: Count = 0
+    no_op: Count = 0
+    runs_fired: Count = 0
+
+
+class Outcomes(Model):
+    """How the runs of an experiment ended, both phases together."""
+
+    ok: Count = 0
+    error: Count = 0
+    timeout: Count = 0
+    crash: Count = 0
+    infra: Count = 0
+    gate_error: Count = 0
+
+
+class RunSummary(Model):
+    """One run by seed: what a later comparison or a reader of the report may want without the transcript."""
+
+    index: Count
+    seed: int | None
+    outcome: Outcome
+    passed: list[bool] = Field(max_length=500)
+
+
+class Failure(Model):
+    """A run that did not hold, with what was seen."""
+
+    phase: Phase
+    index: Count
+    seed: int | None
+    outcome: Outcome
+    probes: list[Name]
+    detail: Text
+    error: Text = ""
+    output: Text = ""
+
+
+class PhaseReport(Model):
+    """How many runs a phase was planned to have, and why it has fewer, if it has."""
+
+    phase: Phase
+    planned_runs: Count
+    stop_reason: Text = ""
+    runs: list[RunSummary] = Field(max_length=100_000)
+
+
+class ExperimentReport(Model):
+    """One experiment: its own status and the counts behind it."""
+
+    name: Name
+    path: Text = ""
+    tags: list[Text] = Field(default=[], max_length=100)
+    severity: Severity | None = None
+    hypothesis: Text = ""
+    status: Status
+    reason: Text
+    fingerprint: Name
+    seed: int | None
+    confidence: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)]
+    probes: list[ProbeReport] = Field(max_length=1_000)
+    faults: list[FaultReport] = Field(max_length=100)
+    outcomes: Outcomes
+    phases: list[PhaseReport] = Field(max_length=2)
+    failures: list[Failure] = Field(default=[], max_length=100)
+
+
+class Suite(Model):
+    """Which files were run, by one digest."""
+
+    digest: Name
+
+
+class Spend(Model):
+    """What the suite cost. `usd` is absent where no price is known."""
+
+    runs: Count
+    tokens: Count = 0
+    usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+class Tool(Model):
+    """Who wrote the file."""
+
+    name: Name = "agent-chaos-gate"
+    version: Name = __version__
+
+
+class Report(Model):
+    """A whole report.json. `commit` is the sha it was made at, empty outside a repository; times are ISO 8601, UTC."""
+
+    schema_version: Literal[1] = 1
+    tool: Tool = Tool()
+    commit: Annotated[str, Field(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})?$")] = ""
+    ref: Text = ""
+    tested_tree: Text = ""
+    started_at: Name
+    ended_at: Name
+    suite: Suite
+    spend: Spend
+    policy: Policy = Policy()  # type: ignore[call-arg]  # the defaults stand in the model
+    experiments: list[ExperimentReport] = Field(max_length=2_000)
+
+    def to_json(self) -> str:
+        """Return the text of report.json, ending in a line feed."""
+        return self.model_dump_json(indent=1) + "\n"
+
+
+def read_report(text: str | bytes, source: str) -> Report:
+    """Parse report.json as untrusted input; keys that a later version added are ignored.
+
+    Raises:
+        InvalidFileError: too large, not JSON, of another version, of another shape, or naming an experiment or a probe
+            twice.
+    """
+    report = read_model(Report, text, source)
+    problems = []
+    names = [e.name for e in report.experiments]
+    for name in sorted({n for n in names if names.count(n) > 1}):
+        problems.append(f"{source}: experiment {name!r} stands twice")
+    for experiment in report.experiments:
+        keys = [(p.id, p.phase) for p in experiment.probes]
+        for key in sorted({k for k in keys if keys.count(k) > 1}):
+            problems.append(f"{source}: probe {key[0]!r} stands twice in phase {key[1]} of {experiment.name!r}")
+        for probe in experiment.probes:
+            if probe.passes > probe.runs:
+                problems.append(f"{source}: probe {probe.id!r} of {experiment.name!r} has more passes than runs")
+    if problems:
+        raise InvalidFileError(problems)
+    return report
+
+
+def read_model(model: type[M], text: str | bytes, source: str) -> M:
+    """Parse one of our JSON files under its strict model, unknown keys ignored.
+
+    Raises:
+        InvalidFileError: larger than 20 MB, not JSON, or not of the model's shape.
+    """
+    if len(text) > MAX_BYTES:
+        raise InvalidFileError([f"{source}: larger than {MAX_BYTES // 1_000_000} MB"])
+    try:
+        return model.model_validate_json(text, extra="ignore")
+    except ValidationError as error:
+        raise InvalidFileError([f"{source}: {_place(item)}{item['msg']}" for item in error.errors()[:20]]) from None
+
+
+def _place(item: Any) -> str:
+    path = ".".join(str(part) for part in item["loc"])
+    return f"{path}: " if path else ""
