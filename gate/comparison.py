@@ -22,7 +22,15 @@ RowVerdict = Literal[
 DecidedBy = Literal["exact_test", "step_down"]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 ReasonKind = Literal[
-    "regression", "new_critical", "missing", "small_drop", "not_comparable", "inconclusive", "no_base", "infra", "no_runs"
+    "regression",
+    "new_critical",
+    "missing",
+    "small_drop",
+    "not_comparable",
+    "inconclusive",
+    "no_base",
+    "infra",
+    "no_runs",
 ]
 
 

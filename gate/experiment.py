@@ -1,0 +1,323 @@
+"""An experiment file, `agentic-chaos/v1` or its superset, to an Experiment: every problem of the file at once."""
+
+import fnmatch
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from gate.document import Document, Path, explain, read_document
+from gate.errors import InvalidFileError
+from gate.faults import FAULTS, Fault
+from gate.policy import SEVERITY_OF, Model, Name, Rate, Severity
+from gate.probes import PROBES, Probe
+from gate.registry import Registry, suggest
+from gate.trace import POINTS
+
+PUBLIC_VERSION = "agentic-chaos/v1"
+DEPRECATED_VERSION = "agentic-chaos/v1alpha1"
+OWN_VERSION = "agent-chaos-gate/v1"
+VERSIONS = (PUBLIC_VERSION, DEPRECATED_VERSION, OWN_VERSION)
+
+M = TypeVar("M", bound=Model)
+Whole = Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True)
+class FaultSpec:
+    """One entry of `faults:`: which fault, and when it acts."""
+
+    fault: Fault
+    target: str
+    points: tuple[str, ...]
+    probability: float
+    after_calls: int
+    max_injections: int | None
+
+    def matches(self, point: str, name: str) -> bool:
+        """Return whether the fault looks at this point and target name."""
+        return point in self.points and fnmatch.fnmatchcase(name, self.target)
+
+    def definition(self) -> dict[str, Any]:
+        """Return everything that defines the entry, as plain values."""
+        options = {
+            "target": self.target,
+            "points": list(self.points),
+            "probability": self.probability,
+            "after_calls": self.after_calls,
+            "max_injections": self.max_injections,
+        }
+        return {"type": self.fault.type, **options, "params": self.fault.model_dump(mode="json")}
+
+
+@dataclass(frozen=True)
+class ProbeSpec:
+    """One entry of `probes:` or `detection:` (checked in chaos runs only). `id` is unique in its experiment."""
+
+    id: str
+    probe: Probe
+    threshold: float
+    severity: Severity
+    detection: bool
+
+    def definition(self) -> dict[str, Any]:
+        """Return what is checked, without the threshold."""
+        params = self.probe.model_dump(mode="json")
+        return {"type": self.probe.type, "params": params, "detection": self.detection}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A parsed experiment. `runs` is None where the file does not say."""
+
+    name: str
+    path: str
+    description: str
+    tags: tuple[str, ...]
+    hypothesis: str
+    entrypoint: str | None
+    arguments: dict[str, Any]
+    faults: tuple[FaultSpec, ...]
+    probes: tuple[ProbeSpec, ...]
+    runs: int | None
+    seed: int | None
+    baseline: bool
+    confidence: float
+    require_confidence: bool
+    deprecated: bool
+    digest: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a digest of what is measured: arguments, faults and probes with their parameters.
+
+        Not in it: entry point, runs, seed, thresholds, prose, since changing those is what is compared.
+        """
+        definition = {
+            "arguments": self.arguments,
+            "faults": [f.definition() for f in self.faults],
+            "probes": [p.definition() for p in self.probes],
+        }
+        return hashlib.sha256(json.dumps(definition, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+class _Metadata(Model):
+    name: Name
+    description: str = ""
+    tags: list[str] = []
+
+
+class _OwnMetadata(_Metadata):
+    severity: Severity | None = None
+
+
+class _Target(Model):
+    entrypoint: Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$")] | None = None
+    args: dict[str, Any] = {}
+
+
+class _Spec(Model):
+    hypothesis: str = ""
+    target: _Target = _Target()
+    runs: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    seed: int | None = 0
+    baseline: bool = True
+    pass_rate: Rate = 1.0
+    confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.95
+    require_confidence: bool = False
+    faults: Annotated[list[Any], Field(min_length=1, max_length=100)]
+    probes: Annotated[list[Any], Field(max_length=250)] | None = None
+    detection: Annotated[list[Any], Field(max_length=250)] | None = None
+
+
+class _File(Model):
+    apiVersion: str  # noqa: N815 (the format's own key)
+    kind: Literal["Experiment"]
+    metadata: _Metadata
+    spec: _Spec
+
+
+class _OwnFile(_File):
+    metadata: _OwnMetadata
+
+
+class _FaultItem(Model):
+    type: str
+    target: str = "*"
+    point: str | list[str] | None = None
+    probability: Rate = 1.0
+    after_calls: Whole = 0
+    max_injections: Whole | None = None
+    params: dict[str, Any] | None = None
+
+
+class _ProbeItem(Model):
+    type: str
+    params: dict[str, Any] | None = None
+    min_pass_rate: Rate | None = None
+
+
+class _OwnProbeItem(_ProbeItem):
+    severity: Severity | None = None
+
+
+def parse_experiment(text: str, source: str) -> Experiment:
+    """Parse the text of one experiment file.
+
+    Raises:
+        InvalidFileError: with every problem of the file, each as `file:line: key.path: sentence`.
+    """
+    document = read_document(text, source)
+    return _Parser(document).experiment(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+class _Parser:
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.problems: list[str] = []
+
+    def report(self, path: Path, message: str) -> None:
+        self.problems.append(self.document.problem(path, message))
+
+    def experiment(self, digest: str) -> Experiment:
+        data = self.document.data
+        if not isinstance(data, dict):
+            raise InvalidFileError([self.document.problem((), "expected an experiment, found " + _kind(data))])
+        version = data.get("apiVersion")
+        if version not in VERSIONS:
+            hint = suggest(str(version), VERSIONS) or f" (known: {', '.join(VERSIONS)})"
+            self.report(("apiVersion",), f"unknown version {version!r}{hint}")
+        own = version == OWN_VERSION
+        file = self.model(_OwnFile if own else _File, data, ())
+        spec = data.get("spec") if isinstance(data.get("spec"), dict) else {}
+        faults = [self.fault(item, ("spec", "faults", i)) for i, item in enumerate(_items(spec, "faults"))]
+        severity = file.metadata.severity if file and isinstance(file.metadata, _OwnMetadata) else None
+        probes: list[ProbeSpec] = []
+        for key in ("probes", "detection"):
+            for i, item in enumerate(_items(spec, key)):
+                path = ("spec", key, i)
+                parsed = self.probe(item, path, own)
+                if parsed and file:
+                    probes.append(_specify(parsed, probes, file.spec.pass_rate, severity, detection=key == "detection"))
+        if isinstance(data.get("spec"), dict) and not any(_items(spec, key) for key in ("probes", "detection")):
+            self.report(("spec", "probes"), "at least one probe is required: without one nothing can fail")
+        if self.problems or file is None:
+            raise InvalidFileError(self.problems)
+        return Experiment(
+            name=file.metadata.name,
+            path=self.document.source,
+            description=file.metadata.description,
+            tags=tuple(file.metadata.tags),
+            hypothesis=file.spec.hypothesis,
+            entrypoint=file.spec.target.entrypoint,
+            arguments=file.spec.target.args,
+            faults=tuple(f for f in faults if f),
+            probes=tuple(probes),
+            runs=file.spec.runs,
+            seed=file.spec.seed,
+            baseline=file.spec.baseline,
+            confidence=file.spec.confidence,
+            require_confidence=file.spec.require_confidence,
+            deprecated=version == DEPRECATED_VERSION,
+            digest=digest,
+        )
+
+    def model(self, model: type[M], data: Any, path: Path) -> M | None:
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            explain(error, model, lambda inner, message: self.report((*path, *inner), message))
+            return None
+
+    def fault(self, item: Any, path: Path) -> FaultSpec | None:
+        entry = self.model(_FaultItem, item, path)
+        fault = self.plugin(FAULTS, item, path)
+        if entry is None or fault is None:
+            return None
+        points = fault.points if entry.point is None else _list(entry.point)
+        for point in points:
+            if point not in POINTS:
+                self.report((*path, "point"), f"unknown point {point!r}{suggest(point, POINTS)}")
+        return FaultSpec(fault, entry.target, tuple(points), entry.probability, entry.after_calls, entry.max_injections)
+
+    def probe(self, item: Any, path: Path, own: bool) -> tuple[Probe, _ProbeItem] | None:
+        entry = self.model(_OwnProbeItem if own else _ProbeItem, item, path)
+        probe = self.plugin(PROBES, item, path)
+        return (probe, entry) if entry is not None and probe is not None else None
+
+    def plugin(self, registry: Registry[M], item: Any, path: Path) -> M | None:
+        type_ = item.get("type") if isinstance(item, dict) else None
+        if not isinstance(type_, str):
+            return None  # the entry's own model has said so
+        if type_ not in registry:
+            self.report((*path, "type"), registry.unknown(type_))
+            return None
+        params = item.get("params")
+        if params is not None and not isinstance(params, dict):
+            return None
+        return self.model(registry[type_], params or {}, (*path, "params"))
+
+
+def _specify(
+    parsed: tuple[Probe, _ProbeItem],
+    earlier: list[ProbeSpec],
+    pass_rate: float,
+    severity: Severity | None,
+    *,
+    detection: bool,
+) -> ProbeSpec:
+    probe, entry = parsed
+    same = sum(other.probe.type == probe.type for other in earlier)
+    own = entry.severity if isinstance(entry, _OwnProbeItem) else None
+    return ProbeSpec(
+        id=probe.type if not same else f"{probe.type}#{same + 1}",
+        probe=probe,
+        threshold=pass_rate if entry.min_pass_rate is None else entry.min_pass_rate,
+        severity=own or severity or SEVERITY_OF[probe.category],
+        detection=detection,
+    )
+
+
+def _items(spec: Any, key: str) -> list[Any]:
+    value = spec.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _list(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def load_suite(files: list[tuple[str, str]], report: Callable[[str], None]) -> list[Experiment]:
+    """Parse (source, text) pairs, in order; `report` gets a line for every deprecated file.
+
+    Raises:
+        InvalidFileError: with the problems of every file, a name that two experiments share, or an empty suite.
+    """
+    problems: list[str] = []
+    experiments: list[Experiment] = []
+    for source, text in files:
+        try:
+            experiments.append(parse_experiment(text, source))
+        except InvalidFileError as error:
+            problems += error.problems
+    first: dict[str, str] = {}
+    for experiment in experiments:
+        if experiment.name in first:
+            problems.append(
+                f"{experiment.path}: metadata.name: {experiment.name!r} is taken by {first[experiment.name]}"
+            )
+        first.setdefault(experiment.name, experiment.path)
+        if experiment.deprecated:
+            report(f"{experiment.path}: apiVersion {DEPRECATED_VERSION} is deprecated, use {PUBLIC_VERSION}")
+    if problems:
+        raise InvalidFileError(problems)
+    if not experiments:
+        raise InvalidFileError(["no experiment found"], fix="name a file or a folder with experiments")
+    return experiments
