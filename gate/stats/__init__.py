@@ -1,0 +1,41 @@
+"""Exact statistics of pass rates: one rate, head against base, planning, many tests at once, early stopping.
+
+Pure functions of counts and rates; impossible ones raise ValueError naming the argument. Definitions, proofs and
+measured figures stand in docs/statistics.md.
+"""
+
+from gate.stats.exact import Test, exact_test, rejection_boundary, test_size
+from gate.stats.interval import Interval, runs_needed, threshold_verdict, wilson_interval, zero_failure_bound
+from gate.stats.multiple import holm, step_down
+from gate.stats.noninferiority import noninferiority_boundary, noninferiority_test
+from gate.stats.planning import (
+    exact_power,
+    pass_probability,
+    runs_for_power,
+    runs_to_settle,
+    smallest_visible_drop,
+)
+from gate.stats.sequential import Sprt, sprt_characteristics
+
+__all__ = [
+    "Interval",
+    "Sprt",
+    "Test",
+    "exact_power",
+    "exact_test",
+    "holm",
+    "noninferiority_boundary",
+    "noninferiority_test",
+    "pass_probability",
+    "rejection_boundary",
+    "runs_for_power",
+    "runs_needed",
+    "runs_to_settle",
+    "smallest_visible_drop",
+    "sprt_characteristics",
+    "step_down",
+    "test_size",
+    "threshold_verdict",
+    "wilson_interval",
+    "zero_failure_bound",
+]

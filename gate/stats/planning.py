@@ -1,0 +1,201 @@
+"""How many runs, how much power, how small a drop: planning figures, all exact sums over the rejection boundary."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from gate.stats.cells import binomial_pmf, region_probability
+from gate.stats.checks import check_count, check_level, check_passes, check_rate, check_runs, check_table
+from gate.stats.exact import Test, check_test, rejection_boundary
+from gate.stats.noninferiority import noninferiority_boundary
+
+MAX_PLANNED_RUNS = 20_000
+
+
+def exact_power(
+    base_runs: int,
+    head_runs: int,
+    base_rate: float,
+    head_rate: float,
+    *,
+    alpha: float = 0.05,
+    test: Test = "unconditional",
+) -> float:
+    """Probability that the test at `alpha` calls a regression when the true pass rates are these."""
+    check_runs(base_runs, head_runs)
+    check_rate("base_rate", base_rate)
+    check_rate("head_rate", head_rate)
+    boundary = np.array(rejection_boundary(base_runs, head_runs, alpha=alpha, test=test), dtype=np.int64)
+    return region_probability(boundary, head_runs, base_rate, head_rate)
+
+
+def runs_for_power(
+    base_rate: float,
+    min_effect: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.80,
+    base_runs: int | None = None,
+    test: Test = "unconditional",
+) -> int:
+    """Fewest runs per arm (of the head alone if `base_runs` is given) with which a drop of `min_effect` is called with
+    probability `power` or more.
+
+    Exact power is saw-toothed: a few more runs than this can have slightly less. No smaller number reaches `power`. Raises
+    ValueError where the drop is larger than the rate, or no number of runs up to 20,000 is enough.
+    """
+    check_rate("base_rate", base_rate)
+    check_level("min_effect", min_effect)
+    if min_effect > base_rate:
+        raise ValueError(f"min_effect must not exceed base_rate ({base_rate}), got {min_effect!r}")
+    check_level("alpha", alpha)
+    check_level("power", power)
+    check_test(test)
+    if base_runs is not None:
+        check_count("base_runs", base_runs, at_least=1)
+    runs = _runs_for_power(base_rate, min_effect, alpha, power, base_runs, test)
+    if runs is None:
+        raise ValueError(
+            f"power of {power!r} is out of reach with base_runs {base_runs!r} at min_effect {min_effect!r}"
+        )
+    return runs
+
+
+@lru_cache(maxsize=1024)
+def _runs_for_power(
+    base_rate: float, drop: float, alpha: float, power: float, base_runs: int | None, test: Test
+) -> int | None:
+    head_rate = max(0.0, base_rate - drop)
+
+    def arms(runs: int) -> tuple[int, int]:
+        return (runs if base_runs is None else base_runs), runs
+
+    def enough_at_best(runs: int) -> bool:
+        n1, n2 = arms(runs)
+        shared = (n1 * base_rate + n2 * head_rate) / (n1 + n2)
+        return most_powerful(n1, n2, (shared, shared), (base_rate, head_rate), alpha) >= power
+
+    def enough(runs: int) -> bool:
+        return exact_power(*arms(runs), base_rate, head_rate, alpha=alpha, test=test) >= power
+
+    return _fewest(enough, enough_at_best, MAX_PLANNED_RUNS)
+
+
+def smallest_visible_drop(
+    base_passes: int, base_runs: int, head_runs: int, *, alpha: float, power: float, test: Test = "unconditional"
+) -> float | None:
+    """Smallest drop from the base's observed rate that `head_runs` runs call a regression with probability `power`.
+
+    None if not even a head that never passes would be called one that often. Precise to 1e-6, from above.
+    """
+    check_passes("base_passes", base_passes, "base_runs", base_runs)
+    check_count("head_runs", head_runs, at_least=1)
+    check_level("alpha", alpha)
+    check_level("power", power)
+    rate = base_passes / base_runs
+    boundary = np.array(rejection_boundary(base_runs, head_runs, alpha=alpha, test=test), dtype=np.int64)
+
+    def seen(drop: float) -> bool:
+        return region_probability(boundary, head_runs, rate, max(0.0, rate - drop)) >= power
+
+    if not seen(rate):
+        return None
+    low, high = 0.0, rate
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (low, middle) if seen(middle) else (middle, high)
+    return high
+
+
+def runs_to_settle(
+    base_passes: int,
+    base_runs: int,
+    head_passes: int,
+    head_runs: int,
+    *,
+    alpha: float,
+    min_effect: float,
+    power: float,
+    max_runs: int,
+) -> int | None:
+    """Fewest runs per arm with which an unchanged agent would PASS with probability `power` or more, None above `max_runs`.
+
+    Unchanged means that both arms have the pooled rate observed here. PASS means that a drop of `min_effect` is ruled out
+    at level 1 - `power` and that no regression is called at `alpha`. Figures for fresh runs, none of the old ones kept.
+    """
+    check_table(base_passes, base_runs, head_passes, head_runs)
+    check_level("alpha", alpha)
+    check_level("min_effect", min_effect)
+    check_level("power", power)
+    check_count("max_runs", max_runs, at_least=1)
+    rate = (base_passes + head_passes) / (base_runs + head_runs)
+    return _runs_to_settle(rate, float(alpha), float(min_effect), float(power), int(max_runs))
+
+
+@lru_cache(maxsize=4096)
+def _runs_to_settle(rate: float, alpha: float, drop: float, power: float, max_runs: int) -> int | None:
+    base_rate = min(1.0, max(rate + drop / 2, drop))
+    null = (base_rate, max(0.0, base_rate - drop))
+
+    def enough_at_best(runs: int) -> bool:
+        return most_powerful(runs, runs, null, (rate, rate), 1 - power) >= power
+
+    def enough(runs: int) -> bool:
+        return pass_probability(runs, runs, rate, rate, alpha=alpha, min_effect=drop, beta=1 - power) >= power
+
+    return _fewest(enough, enough_at_best, max_runs)
+
+
+def pass_probability(
+    base_runs: int,
+    head_runs: int,
+    base_rate: float,
+    head_rate: float,
+    *,
+    alpha: float,
+    min_effect: float,
+    beta: float,
+) -> float:
+    """Probability that a comparison says PASS (drop of `min_effect` ruled out, no regression called) at these rates."""
+    check_rate("base_rate", base_rate)
+    check_rate("head_rate", head_rate)
+    failing = np.array(rejection_boundary(base_runs, head_runs, alpha=alpha), dtype=np.int64)
+    passing = np.array(noninferiority_boundary(base_runs, head_runs, min_effect=min_effect, beta=beta), dtype=np.int64)
+    below = np.maximum(failing, passing - 1)
+    return 1 - region_probability(below, head_runs, base_rate, head_rate)
+
+
+def most_powerful(
+    base_runs: int, head_runs: int, null: tuple[float, float], rates: tuple[float, float], level: float
+) -> float:
+    """Power at `rates` of the best possible test at `level` of the one pair of rates `null` (Neyman-Pearson, randomised).
+
+    No test that keeps `level` at `null` has more power, so it tells from which number of runs on a search can start.
+    """
+    null_base, null_head = binomial_pmf(base_runs, null[0]), binomial_pmf(head_runs, null[1])
+    base, head = binomial_pmf(base_runs, rates[0]), binomial_pmf(head_runs, rates[1])
+    base_kept, head_kept = base > 1e-12, head > 1e-12
+    chance = np.multiply.outer(base[base_kept], head[head_kept]).ravel()
+    cost = np.multiply.outer(null_base[base_kept], null_head[head_kept]).ravel()
+    order = np.argsort(cost / chance)
+    spent = np.cumsum(cost[order])
+    affordable = int(np.searchsorted(spent, level, side="right"))
+    gained = float(chance[order[:affordable]].sum())
+    if affordable < len(order):
+        before = spent[affordable - 1] if affordable else 0.0
+        gained += float(chance[order[affordable]] * (level - before) / cost[order[affordable]])
+    return min(1.0, gained + 1e-9)
+
+
+def _fewest(enough: Callable[[int], bool], enough_at_best: Callable[[int], bool], limit: int) -> int | None:
+    """Fewest runs that are enough, given a condition that holds for all of them and is monotone; None above `limit`."""
+    low, high = 0, 1
+    while not enough_at_best(high):
+        if high >= limit:
+            return None
+        low, high = high, min(2 * high, limit)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough_at_best(middle) else (middle, high)
+    return next((runs for runs in range(high, limit + 1) if enough(runs)), None)
