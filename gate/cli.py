@@ -1,5 +1,301 @@
-"""The command line."""
+"""The command line: reads options, calls the parts, prints, exits. No logic of its own."""
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from gate import __version__
+from gate.errors import ExitCode, GateError
+
+if TYPE_CHECKING:
+    from gate.comparison import Comparison
+    from gate.report import Report, RunRecord
+
+F = Callable[..., Any]
 
 
-def main() -> None:
-    """Entry point."""
+class Output:
+    """Where a command speaks: results on standard output, everything else on standard error."""
+
+    def __init__(self, *, as_json: bool, quiet: bool, no_color: bool) -> None:
+        from gate.config import wants_colour
+
+        self.as_json, self.quiet = as_json, quiet
+        self.colour = not no_color and wants_colour() and sys.stdout.isatty()
+
+    def result(self, text: str, data: str) -> None:
+        """Print a result as text, or as JSON when that was asked for."""
+        if self.as_json:
+            click.echo(data, nl=not data.endswith("\n"))
+        elif not self.quiet:
+            click.echo(text, color=self.colour)
+
+    def note(self, text: str) -> None:
+        """Say something beside the result."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+
+def output_options(command: F) -> F:
+    """Add --json, --quiet and --no-color, passed on as one `output`."""
+
+    def call(*args: Any, as_json: bool, quiet: bool, no_color: bool, **kwargs: Any) -> Any:
+        return command(*args, output=Output(as_json=as_json, quiet=quiet, no_color=no_color), **kwargs)
+
+    call.__doc__, call.__name__ = command.__doc__, command.__name__
+    call.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]  # where click keeps options
+    call = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(call)
+    call = click.option("--quiet", is_flag=True, help="Print nothing but errors.")(call)
+    return click.option("--no-color", is_flag=True, help="Print without colour.")(call)
+
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="agent-chaos-gate")
+def cli() -> None:
+    """A merge gate for AI agents: chaos experiments, exact statistics, one comment, one check."""
+
+
+@cli.command()
+@click.argument("paths", nargs=-1)
+@click.option("--config", type=FILE, help="chaos-gate.yaml to read (default: the one in this folder).")
+@output_options
+def validate(paths: tuple[str, ...], config: Path | None, output: Output) -> None:
+    """Check experiment files and chaos-gate.yaml; show every problem at once."""
+    from gate.config import load_config
+    from gate.suite import load_experiments
+
+    here = Path.cwd()
+    settings = load_config(config, here)
+    experiments = load_experiments(paths or settings.experiments, here, output.note)
+    rows = [{"name": e.name, "path": e.path, "faults": len(e.faults), "probes": len(e.probes)} for e in experiments]
+    text = "\n".join(f"{r['path']}: {r['name']}: {r['faults']} fault(s), {r['probes']} probe(s)" for r in rows)
+    output.result(f"{text}\n{len(rows)} experiment(s) valid", json.dumps(rows, indent=1))
+
+
+@cli.command()
+@click.argument("paths", nargs=-1)
+@click.option("--target", metavar="MODULE:CALLABLE", help="The agent's entry point, instead of the files' own.")
+@click.option("--runs", type=click.IntRange(1, 100_000), help="Runs per phase, instead of the files' own.")
+@click.option("--seed", type=int, help="Seed of the first run, instead of the files' own.")
+@click.option("--parallel", type=click.IntRange(1, 512), help="Runs at a time.")
+@click.option("--timeout-s", type=click.FloatRange(min=0, min_open=True), help="Seconds that one run may take.")
+@click.option("--python", default="", help="The agent's interpreter, a path or a command.")
+@click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that the agent may see; repeatable.")
+@click.option("--config", type=FILE, help="chaos-gate.yaml to read (default: the one in this folder).")
+@click.option("--report", type=FILE, default="report.json", show_default=True, help="Where the report is written.")
+@output_options
+def run(
+    paths: tuple[str, ...],
+    target: str | None,
+    runs: int | None,
+    seed: int | None,
+    parallel: int | None,
+    timeout_s: float | None,
+    python: str,
+    pass_env: tuple[str, ...],
+    config: Path | None,
+    report: Path,
+    output: Output,
+) -> None:
+    """Run the experiments of files, folders or globs and write report.json."""
+    from gate.config import agent_environment, agent_python, load_config
+    from gate.render.terminal import render_report_terminal
+    from gate.suite import git_commit, load_experiments, run_and_report
+
+    here = Path.cwd()
+    settings = load_config(config, here)
+    wanted = {"parallel": parallel, "timeout_s": timeout_s}
+    settings = settings.model_copy(
+        update={"run": settings.run.model_copy(update={k: v for k, v in wanted.items() if v is not None})}
+    )
+    experiments = load_experiments(paths or settings.experiments, here, output.note)
+    made = run_and_report(
+        experiments,
+        settings,
+        directory=here,
+        python=agent_python(python, here),
+        environment=agent_environment(list(pass_env)),
+        target=target,
+        runs=runs,
+        seed=seed,
+        commit=git_commit(here),
+        on_record=progress(output),
+    )
+    write(report, made.to_json())
+    output.result(render_report_terminal(made), made.to_json())
+    output.note(f"report: {report}")
+
+
+def progress(output: Output) -> "Callable[[RunRecord], None]":
+    """Return a callback that counts finished runs on a terminal, and stays silent elsewhere."""
+    done = 0
+
+    def show(_: "RunRecord") -> None:
+        nonlocal done
+        done += 1
+        if not output.quiet and sys.stderr.isatty():
+            click.echo(f"\r{done} runs", err=True, nl=False)
+
+    return show
+
+
+@cli.command()
+@click.argument("base", type=FILE)
+@click.argument("head", type=FILE)
+@click.option("--config", type=FILE, help="chaos-gate.yaml with `removed` and `known_findings`.")
+@click.option("--output", "target", type=FILE, default="comparison.json", show_default=True)
+@output_options
+def compare(base: Path, head: Path, config: Path | None, target: Path, output: Output) -> None:
+    """Compare two reports under the base's policy; exit with the gate's code."""
+    from gate.config import load_config
+    from gate.render.terminal import render_terminal
+
+    settings = load_config(config, Path.cwd())
+    made = compared(load_report(base), load_report(head), settings.removed, settings.known_findings)
+    write(target, made.to_json())
+    output.result(render_terminal(made, colour=output.colour), made.to_json())
+    sys.exit(made.exit_code)
+
+
+def compared(base: "Report", head: "Report", removed: Any, known_findings: Any) -> "Comparison":
+    """Compare two reports today, under the base's policy."""
+    from gate.compare import compare as compare_reports
+
+    today = datetime.now(UTC).date()
+    return compare_reports(base, head, policy=base.policy, today=today, removed=removed, known_findings=known_findings)
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@click.option("--format", "form", type=click.Choice(["markdown", "summary"]), default="markdown", show_default=True)
+@click.option("--output", "target", type=FILE, help="Where to write (default: standard output).")
+@output_options
+def render(file: Path, form: str, target: Path | None, output: Output) -> None:
+    """Turn comparison.json into the comment or the job summary."""
+    from gate.comparison import Comparison
+    from gate.config import read_text
+    from gate.render.markdown import render_comment, render_summary
+    from gate.report import read_model
+
+    comparison = read_model(Comparison, read_text(file), str(file))
+    text = render_comment(comparison) if form == "markdown" else render_summary(comparison)
+    if target is None:
+        output.result(text, json.dumps({"text": text}))
+    else:
+        write(target, text)
+
+
+@cli.command()
+@click.argument("report", type=FILE)
+@click.option("--store", default="file:chaos-base.json", show_default=True, help="file:PATH or branch:NAME.")
+@click.option("--key", default="default", show_default=True, help="The id of this gate.")
+@output_options
+def record(report: Path, store: str, key: str, output: Output) -> None:
+    """Store a report as the base of later comparisons."""
+    from gate.pipeline import open_store
+
+    made = load_report(report)
+    open_store(store, key).save(made)
+    output.note(f"stored {made.commit or report} in {store}")
+
+
+@cli.command()
+@click.option("--step", type=click.Choice(["prepare", "run", "publish"]), required=True, help="Which part to do.")
+def gate(step: str) -> None:
+    """One step of the GitHub action, for the event of this job; the action calls all three."""
+    from gate import pipeline
+
+    code = {"prepare": pipeline.prepare, "run": pipeline.run, "publish": pipeline.publish}[step](click.echo)
+    sys.exit(code)
+
+
+@cli.command()
+@click.option(
+    "--output", "folder", type=click.Path(path_type=Path, file_okay=False), default="demo-output", show_default=True
+)
+@output_options
+def demo(folder: Path, output: Output) -> None:
+    """Show the whole gate on the bundled suite: no network, no token, a weak agent against a stronger base."""
+    from gate.demo import run_demo
+
+    result = run_demo(folder, output.note)
+    output.result(result.text, result.comparison.to_json())
+
+
+@cli.command("list")
+@click.argument("what", type=click.Choice(["faults", "probes", "points"]))
+@output_options
+def list_(what: str, output: Output) -> None:
+    """List what an experiment file can use."""
+    from gate.faults import FAULTS
+    from gate.probes import PROBES
+    from gate.trace import POINTS
+
+    if what == "points":
+        names = dict.fromkeys(POINTS, "")
+    else:
+        registry: Any = FAULTS if what == "faults" else PROBES
+        names = {type_: (registry[type_].__doc__ or "").splitlines()[0] for type_ in registry}
+    output.result("\n".join(f"{n:24} {d}".rstrip() for n, d in names.items()), json.dumps(names, indent=1))
+
+
+def load_report(path: Path) -> "Report":
+    """Read a report file."""
+    from gate.config import read_text
+    from gate.report import read_report
+
+    return read_report(read_text(path), str(path))
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, its folder made if needed.
+
+    Raises:
+        BrokenEnvironmentError: it cannot be written.
+    """
+    from gate.errors import BrokenEnvironmentError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BrokenEnvironmentError(f"cannot be written: {error.strerror}", where=str(path)) from None
+
+
+def main() -> NoReturn:
+    """Run the command and exit with the gate's code; a fault of the gate leaves a crash file."""
+    try:
+        sys.exit(cli(standalone_mode=False) or ExitCode.OK)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(ExitCode.ENVIRONMENT)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(ExitCode.USAGE)
+    except GateError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except Exception:  # noqa: BLE001 (the top of the command line: a bug becomes a file to attach)
+        crash = Path("agent-chaos-gate-crash.txt")
+        text = f"agent-chaos-gate {__version__} {sys.argv[1:]}\n{traceback.format_exc()}"
+        try:
+            crash.write_text(text, encoding="utf-8")
+            click.echo(f"bug: please report it with the file {crash}", err=True)
+        except OSError:
+            click.echo(text, err=True)
+        sys.exit(ExitCode.BUG)
+
+
+if __name__ == "__main__":
+    main()

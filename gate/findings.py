@@ -102,12 +102,17 @@ def find_critical(pairs: list[Pair], known_findings: Sequence[KnownFinding], tod
                     threshold=threshold,
                     head=Counts(passes=head.passes, runs=head.runs),
                     base=counts(base),
-                    p_value=exact_test(base.passes, base.runs, head.passes, head.runs) if tested and base else None,
+                    p_value=_chance(base, head) if tested and base else None,
                     detail=head.detail,
                     known=known,
                 )
             )
     return found
+
+
+def _chance(base: ProbeReport, head: ProbeReport) -> float:
+    """Return how likely head would have got so many of the failures that the two sides share, by chance (Fisher)."""
+    return exact_test(base.passes, base.runs, head.passes, head.runs, test="fisher")
 
 
 def stricter_severity(base: ProbeReport | None, head: ProbeReport | None) -> Severity:

@@ -1,0 +1,208 @@
+"""Base against head: rows, findings, what blocks, exit codes. Boundaries for n = 40 from the statistics tables."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from gate.compare import compare
+from gate.comparison import Comparison
+from gate.errors import InvalidFileError
+from gate.policy import KnownFinding, Policy, Removed
+from gate.report import ExperimentReport, Report
+from tests.builders import POLICY, experiment, probe, report
+
+TODAY = date(2026, 1, 2)
+
+
+def against(base: Report | None, head: Report, policy: Policy = POLICY, **more: Any) -> Comparison:
+    return compare(base, head, policy=policy, today=TODAY, **more)
+
+
+def one(passes: int, runs: int = 40, **more: Any) -> ExperimentReport:
+    return experiment("e", probe(passes, runs, **more))
+
+
+@pytest.mark.parametrize(
+    ("passes", "verdict"),
+    [
+        # alpha .05: a base of 40/40 fails at 37 or fewer; beta .20, delta .10: it passes from 39 on.
+        pytest.param(40, "pass", id="unchanged"),
+        pytest.param(39, "pass", id="39"),
+        pytest.param(38, "inconclusive", id="38"),
+        pytest.param(37, "regressed", id="37"),
+        pytest.param(0, "regressed", id="0"),
+    ],
+)
+def test_single_row__against_40_of_40(passes: int, verdict: str) -> None:
+    made = against(report(one(40)), report(one(passes)))
+    assert [r.verdict for r in made.rows] == [verdict]
+    row = made.rows[0]
+    assert (row.pass_at, row.fail_at, row.decided_by) == (39, 37, "exact_test")
+    assert made.blocks == (verdict == "regressed")
+    assert made.exit_code == (1 if verdict == "regressed" else 0)
+
+
+def test_single_row__improved() -> None:
+    assert against(report(one(20)), report(one(40))).rows[0].verdict == "improved"
+
+
+def test_inconclusive__says_what_would_settle_it() -> None:
+    row = against(report(one(40)), report(one(38))).rows[0]
+    assert row.power is not None
+    assert 0.7 < row.power < 0.8  # the table's .777 for 1 -> .90
+    assert row.runs_needed is not None
+    assert row.smallest_visible_drop is not None
+
+
+def test_inconclusive__blocks_with_exit_3_when_the_policy_says_so() -> None:
+    policy = POLICY.model_copy(update={"on_inconclusive": "fail"})
+    made = against(report(one(40)), report(one(38)), policy)
+    assert (made.verdict, made.blocks, made.exit_code) == ("fail", True, 3)
+
+
+def test_family__twenty_probes_are_corrected() -> None:
+    names = [f"e{i}" for i in range(20)]
+    base = report(*(experiment(n, probe(38, 40)) for n in names))
+    head = report(*(experiment(n, probe(33 if n == "e0" else 38, 40)) for n in names))
+    made = against(base, head)
+    assert made.rows[0].decided_by == "step_down"
+    assert made.rows[0].verdict == "inconclusive"  # alone, 38 -> 33 would be no regression for 20 tests
+    assert made.rows[0].adjusted_p_value is not None
+    assert made.rows[0].p_value is not None
+    assert made.rows[0].adjusted_p_value > made.rows[0].p_value
+
+
+def test_baseline_phase__is_compared_too() -> None:
+    base = report(experiment("e", probe(40, 40, phase="baseline"), probe(40, 40)))
+    head = report(experiment("e", probe(20, 40, phase="baseline"), probe(40, 40)))
+    verdicts = {r.phase: r.verdict for r in against(base, head).rows}
+    assert verdicts == {"baseline": "regressed", "chaos": "pass"}
+
+
+def test_missing_experiment__blocks_unless_removed_with_a_reason() -> None:
+    base, head = report(one(40), experiment("gone", probe(40, 40))), report(one(40))
+    made = against(base, head)
+    assert (made.verdict, made.exit_code) == ("fail", 1)
+    assert [m.experiment for m in made.missing] == ["gone"]
+    allowed = against(base, head, removed=[Removed(name="gone", reason="feature deleted")])
+    assert (allowed.verdict, allowed.exit_code) == ("pass", 0)
+    assert allowed.missing[0].allowed == "feature deleted"
+
+
+def test_missing_probe__blocks_though_the_definition_changed() -> None:
+    base = report(experiment("e", probe(40, 40), probe(40, 40, id_="canary_not_leaked")))
+    head = report(experiment("e", probe(40, 40), fingerprint="other"))
+    made = against(base, head)
+    assert made.exit_code == 1
+    assert [(m.experiment, m.probe) for m in made.missing] == [("e", "canary_not_leaked")]
+
+
+def test_not_comparable__when_the_definition_changed() -> None:
+    made = against(report(one(40)), report(experiment("e", probe(0, 40), fingerprint="other")))
+    assert [r.verdict for r in made.rows] == ["not_comparable"]
+    assert made.exit_code == 0
+    strict = POLICY.model_copy(update={"on_not_comparable": "fail"})
+    assert against(report(one(40)), report(experiment("e", probe(0, 40), fingerprint="o")), strict).exit_code == 1
+
+
+def test_new_experiment__is_no_regression() -> None:
+    made = against(report(one(40)), report(one(40), experiment("fresh", probe(0, 40))))
+    assert [r.verdict for r in made.rows] == ["pass", "new"]
+    assert made.exit_code == 0
+
+
+CRITICAL: dict[str, Any] = {"severity": "critical", "threshold": 1.0}
+
+
+def test_critical__one_new_violation_blocks() -> None:
+    made = against(report(one(40, **CRITICAL)), report(one(39, **CRITICAL)))
+    assert (made.verdict, made.exit_code) == ("fail", 1)
+    finding = made.new_critical[0]
+    assert (finding.head.passes, finding.head.runs) == (39, 40)
+    assert finding.p_value == pytest.approx(0.5)  # the one failure of 80 runs fell on one of two equal sides
+
+
+def test_critical__violated_in_base_is_known() -> None:
+    made = against(report(one(39, **CRITICAL)), report(one(39, **CRITICAL)))
+    assert made.exit_code == 0
+    assert [f.known for f in made.known_critical] == ["also violated in base"]
+
+
+@pytest.mark.parametrize(("expires", "code"), [(date(2026, 1, 2), 0), (date(2026, 1, 1), 1)], ids=["today", "over"])
+def test_critical__known_finding_until_it_expires(expires: date, code: int) -> None:
+    known = [KnownFinding(probe="e/output_matches", reason="fix is under way", expires=expires)]
+    made = against(report(one(40, **CRITICAL)), report(one(39, **CRITICAL)), known_findings=known)
+    assert made.exit_code == code
+    assert bool([w for w in made.warnings if w.kind == "known_finding_expired"]) == bool(code)
+
+
+@pytest.mark.parametrize("milder", [{"severity": "low"}, {"threshold": 0.1}], ids=["severity", "threshold"])
+def test_critical__a_pull_request_cannot_make_a_probe_milder(milder: dict[str, Any]) -> None:
+    made = against(report(one(40, **CRITICAL)), report(one(39, **{**CRITICAL, **milder})))
+    assert made.exit_code == 1
+    assert {w.kind for w in made.warnings} == {f"{next(iter(milder))}_differs"}
+
+
+def test_critical__below_a_lower_threshold_needs_proof() -> None:
+    lower: dict[str, Any] = {"severity": "critical", "threshold": 0.9}
+    assert not against(report(one(40, **lower)), report(one(35, **lower))).new_critical  # 35/40 could still be .9
+    assert against(report(one(40, **lower)), report(one(28, **lower))).new_critical
+
+
+def test_no_base__is_a_state_of_its_own() -> None:
+    made = against(None, report(one(40)))
+    assert (made.verdict, made.blocks, made.exit_code, made.rows) == ("no_base", False, 0, [])
+    strict = POLICY.model_copy(update={"on_no_base": "fail"})
+    assert against(None, report(one(40)), strict).exit_code == 3
+
+
+def test_no_base__critical_findings_are_shown_and_do_not_block_by_default() -> None:
+    made = against(None, report(one(39, **CRITICAL)))
+    assert (made.verdict, made.exit_code) == ("no_base", 0)
+    assert len(made.new_critical) == 1
+
+
+def test_silent_bypass__faults_that_no_longer_fire_count_as_missing() -> None:
+    base = report(experiment("e", probe(40, 40), fired=40))
+    head = report(experiment("e", probe(40, 40), fired=0, status="inconclusive"))
+    made = against(base, head)
+    assert made.exit_code == 1
+    assert [m.experiment for m in made.missing] == ["e"]
+
+
+def test_silent_bypass__counts_of_an_undecided_experiment_prove_nothing() -> None:
+    made = against(report(one(40)), report(experiment("e", probe(40, 40), status="inconclusive")))
+    assert made.verdict == "inconclusive"
+
+
+def test_no_valid_runs__is_never_green() -> None:
+    made = against(report(one(40)), report(experiment("e", probe(0, 0), outcomes=["gate_error"] * 40)))
+    assert (made.blocks, made.exit_code) == (True, 4)
+
+
+def test_empty_report__is_an_error() -> None:
+    with pytest.raises(InvalidFileError, match="head report has no experiments"):
+        against(report(one(40)), report())
+    with pytest.raises(InvalidFileError, match="base report has no experiments"):
+        against(report(), report(one(40)))
+
+
+def test_policy__of_head_that_differs_is_said() -> None:
+    relaxed = POLICY.model_copy(update={"on_regression": "warn", "alpha": 0.5})
+    made = against(report(one(40)), report(one(30), policy=relaxed))
+    assert made.exit_code == 1
+    assert [w.detail for w in made.warnings if w.kind == "policy_differs"] == ["alpha, on_regression"]
+
+
+def test_status_change__significant_only_when_the_test_says_so() -> None:
+    base = report(one(40), experiment("f", probe(40, 40)))
+    head = report(experiment("e", probe(20, 40), status="weakness"), experiment("f", probe(39, 40), status="weakness"))
+    changes = {c.experiment: c.significant for c in against(base, head).status_changes}
+    assert changes == {"e": True, "f": False}
+
+
+def test_small_drop__significant_but_too_small_to_matter() -> None:
+    made = against(report(one(2000, 2000)), report(one(1950, 2000)))
+    assert made.rows[0].verdict == "small_drop"
+    assert made.exit_code == 0

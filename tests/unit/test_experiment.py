@@ -1,0 +1,201 @@
+"""The file format: what is accepted, and that every problem is said at once, with its place and the way out."""
+
+import pytest
+
+from gate.errors import InvalidFileError
+from gate.experiment import load_suite, parse_experiment
+
+VALID = """apiVersion: agentic-chaos/v1
+kind: Experiment
+metadata:
+  name: guardrail
+  tags: [ASI01]
+spec:
+  target:
+    entrypoint: agent.main:run
+    args: {task: hello}
+  seed: 7
+  faults:
+    - type: control_outage
+      target: "guardrail*"
+      probability: 0.3
+      params: {mode: error}
+  probes:
+    - type: fails_closed
+      params: {control: "guardrail*"}
+    - type: output_matches
+      params: {pattern: "^ok"}
+      min_pass_rate: 0.95
+    - type: output_matches
+      params: {pattern: "done"}
+  detection:
+    - type: alert_raised
+"""
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(InvalidFileError) as caught:
+        parse_experiment(text, "x.yaml")
+    return caught.value.problems
+
+
+def test_valid__every_part_arrives() -> None:
+    experiment = parse_experiment(VALID, "x.yaml")
+    assert (experiment.name, experiment.seed, experiment.runs, experiment.baseline) == ("guardrail", 7, None, True)
+    assert experiment.entrypoint == "agent.main:run"
+    assert experiment.arguments == {"task": "hello"}
+    fault = experiment.faults[0]
+    assert (fault.fault.type, fault.target, fault.probability) == ("control_outage", "guardrail*", 0.3)
+    assert fault.matches("control", "guardrail.input")
+    assert not fault.matches("tool.call", "guardrail.input")
+    assert [p.id for p in experiment.probes] == ["fails_closed", "output_matches", "output_matches#2", "alert_raised"]
+    assert [p.threshold for p in experiment.probes] == [1.0, 0.95, 1.0, 1.0]
+    assert [p.severity for p in experiment.probes] == ["critical", "high", "high", "high"]
+    assert [p.detection for p in experiment.probes] == [False, False, False, True]
+
+
+def test_labels__as_in_the_public_format() -> None:
+    experiment = parse_experiment(VALID, "x.yaml")
+    assert [p.probe.label for p in experiment.probes] == [
+        "fails_closed(guardrail*, *)",
+        "output_matches('^ok')",
+        "output_matches('done')",
+        "alert_raised('', WARNING)",
+    ]
+
+
+def test_problems__all_at_once_with_file_line_path_and_suggestion() -> None:
+    text = (
+        VALID.replace("control_outage", "control_outag")
+        .replace("seed:", "sed:")
+        .replace("min_pass_rate: 0.95", "min_pass_rate: 95")
+    )
+    text = text.replace('pattern: "done"', 'pattern: "("').replace("mode: error", "mod: error")
+    assert problems(text) == [
+        "x.yaml:10: spec.sed: unknown key (did you mean 'seed'?)",
+        "x.yaml:12: spec.faults[0].type: unknown fault 'control_outag' (did you mean 'control_outage'?)",
+        "x.yaml:21: spec.probes[1].min_pass_rate: input should be less than or equal to 1, got int 95",
+        "x.yaml:23: spec.probes[2].params.pattern: not a regular expression: missing ), unterminated subpattern at "
+        "position 0, got str '('",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "agentic-chaos/v1",
+            "agentic-chaos/v2",
+            "unknown version 'agentic-chaos/v2' (did you mean 'agentic-chaos/v1'?)",
+        ),
+        ("kind: Experiment", "kind: Experimnt", "kind: input should be 'Experiment'"),
+        ("  name: guardrail\n", "", "metadata: missing required key 'name'"),
+        ("agent.main:run", "agent.main", "spec.target.entrypoint: string should match pattern"),
+        ("  seed: 7", "  seed: 7\n  runs: 0", "spec.runs: input should be greater than or equal to 1, got int 0"),
+        ("  seed: 7", "  seed: '7'", "spec.seed: input should be a valid integer, got str '7'"),
+        ("  seed: 7", "  seed: true", "spec.seed: input should be a valid integer, got bool True"),
+        ("probability: 0.3", "probability: .nan", "spec.faults[0].probability"),
+        (
+            "probability: 0.3",
+            "point: tool.cal",
+            "spec.faults[0].point: unknown point 'tool.cal' (did you mean 'tool.call'?)",
+        ),
+        (
+            "mode: error",
+            "mode: slow",
+            "spec.faults[0].params.mode: input should be 'timeout' or 'error', got str 'slow'",
+        ),
+        ("type: fails_closed", "type: fails_close", "unknown probe 'fails_close' (did you mean 'fails_closed'?)"),
+        ("type: alert_raised", "type: alert_raised\n      severity: low", "spec.detection[0].severity: unknown key"),
+    ],
+)
+def test_problem__one_wrong_thing(old: str, new: str, expected: str) -> None:
+    found = problems(VALID.replace(old, new, 1))
+    assert any(expected in line for line in found), found
+
+
+def test_probes__none_is_an_error() -> None:
+    cut = VALID[: VALID.index("  probes:")] + "  probes: []\n"
+    assert problems(cut) == [
+        "x.yaml:16: spec.probes: at least one probe is required: without one nothing can fail",
+    ]
+
+
+def test_faults__none_is_an_error() -> None:
+    start, end = VALID.index("  faults:"), VALID.index("  probes:")
+    assert any("spec: missing required key 'faults'" in p for p in problems(VALID[:start] + VALID[end:]))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "x.yaml:1: expected an experiment, found nothing"),
+        ("- a", "x.yaml:1: expected an experiment, found a list"),
+        ("a: [", "not valid YAML"),
+        ("a: 1\na: 2", "x.yaml:2: a: key given twice (first in line 1)"),
+        ("\tb: 1", "not valid YAML"),
+        ("a: 1\n---\nb: 2", "not valid YAML"),
+        ("a: !!python/object:os.system {}", "not valid YAML"),
+        ("? [1, 2]\n: x", "a key must be text"),
+        ("a: " + "[" * 60 + "]" * 60, "more than 40 levels"),
+        ("x" * 300_000, "larger than 256 kB"),
+        (
+            "a: &a [x,x,x,x,x,x,x,x,x]\n"
+            + "".join(f"{c}: &{c} [{','.join(['*' + p] * 9)}]\n" for p, c in zip("abcdefg", "bcdefgh", strict=True)),
+            "aliases expanded",
+        ),
+        ("a: &a [*a]", "levels, aliases expanded"),
+        ("a: \x07", "not valid YAML"),
+    ],
+    ids=[
+        "empty",
+        "list",
+        "broken",
+        "duplicate",
+        "tab",
+        "two documents",
+        "object",
+        "odd key",
+        "deep",
+        "huge",
+        "bomb",
+        "cycle",
+        "control",
+    ],
+)
+def test_yaml__hostile_or_broken(text: str, expected: str) -> None:
+    assert any(expected in line for line in problems(text)), problems(text)
+
+
+def test_own_version__states_a_severity() -> None:
+    own = VALID.replace("agentic-chaos/v1", "agent-chaos-gate/v1").replace("tags: [ASI01]", "severity: medium")
+    own = own.replace("min_pass_rate: 0.95", "min_pass_rate: 0.95\n      severity: critical")
+    assert [p.severity for p in parse_experiment(own, "x.yaml").probes] == ["medium", "critical", "medium", "medium"]
+
+
+def test_fingerprint__changes_with_what_is_measured_only() -> None:
+    def of(text: str) -> str:
+        return parse_experiment(text, "x.yaml").fingerprint
+
+    for old, new in [("seed: 7", "seed: 8"), ("0.95", "0.5"), ("agent.main:run", "other:run"), ("[ASI01]", "[]")]:
+        assert of(VALID.replace(old, new)) == of(VALID), old
+    for old, new in [("0.3", "0.4"), ("task: hello", "task: x"), ("^ok", "^no"), ("mode: error", "mode: timeout")]:
+        assert of(VALID.replace(old, new)) != of(VALID), old
+
+
+def test_suite__two_of_one_name_and_every_problem_of_every_file() -> None:
+    with pytest.raises(InvalidFileError) as caught:
+        load_suite([("a.yaml", VALID), ("b.yaml", VALID), ("c.yaml", "[")], print)
+    assert caught.value.problems[0].startswith("c.yaml:1:2: not valid YAML")
+    assert caught.value.problems[1] == "b.yaml: metadata.name: 'guardrail' is taken by a.yaml"
+
+
+def test_suite__empty_is_an_error() -> None:
+    with pytest.raises(InvalidFileError, match="no experiment found"):
+        load_suite([], print)
+
+
+def test_suite__deprecated_version_is_said() -> None:
+    said: list[str] = []
+    load_suite([("a.yaml", VALID.replace("agentic-chaos/v1", "agentic-chaos/v1alpha1"))], said.append)
+    assert said == ["a.yaml: apiVersion agentic-chaos/v1alpha1 is deprecated, use agentic-chaos/v1"]
