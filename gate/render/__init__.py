@@ -1,0 +1,1 @@
+"""Outputs: each module turns a comparison or a report into one of them, and knows no other."""
