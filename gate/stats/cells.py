@@ -23,44 +23,61 @@ HALF_WIDTH = 0.4  # of a cell, in units of z: with DEGREE 10 the rest stays unde
 WINDOW_EXPONENT = 51.0  # mass left outside a window <= 2 exp(-51) per arm, by Bernstein's inequality
 ROUNDING = 1e-12
 
-_SUM_INDEX = np.add.outer(np.arange(DEGREE + 1), np.arange(DEGREE + 1)).ravel()
-_DIAGONALS = (_SUM_INDEX[:, None] == np.arange(DEGREE + 1)).astype(np.float64)
-_SAMPLES = np.linspace(-1, 1, 9)
-_SAMPLE_POWERS = np.vander(_SAMPLES, DEGREE + 1, increasing=True).T.copy()
+_ORDERS = np.arange(DEGREE + 1)
+_DIAGONALS = (np.add.outer(_ORDERS, _ORDERS).ravel()[:, None] == _ORDERS).astype(np.float64)
+_BINOMIALS = np.array([[math.comb(i, j) for j in _ORDERS] for i in _ORDERS], dtype=np.float64)
+_LAG = np.maximum(np.subtract.outer(_ORDERS, _ORDERS), 0)
+PARTS = 8  # pieces a Bernstein polynomial is split into at each step of the search for its maximum
+PRECISION = 1e-10  # of that search
 
 
-def _bernstein_matrix() -> Floats:
-    """Maps coefficients of u^j on [-1, 1] to Bernstein coefficients, whose largest bounds the polynomial from above."""
-    degree = DEGREE
-    matrix = np.zeros((degree + 1, degree + 1))
-    for power in range(degree + 1):  # u = 2t - 1, so u^j = sum over i of C(j,i) (2t)^i (-1)^(j-i)
-        for i in range(power + 1):
-            weight = math.comb(power, i) * 2.0**i * (-1.0) ** (power - i)
-            for k in range(i, degree + 1):
-                matrix[power, k] += weight * math.comb(k, i) / math.comb(degree, i)
+def _affine(start: float, stop: float) -> Floats:
+    """Maps coefficients of u^j into coefficients of v^j, where u runs from `start` to `stop` as v runs from -1 to 1."""
+    middle, half = (start + stop) / 2, (stop - start) / 2
+    matrix: Floats = _BINOMIALS * middle**_LAG * half**_ORDERS
     return matrix
 
 
-_BERNSTEIN = _bernstein_matrix()
+def _to_bernstein() -> Floats:
+    """Maps coefficients of u^j on [-1, 1] to Bernstein coefficients: their largest is an upper bound, the ends values."""
+    unit = _affine(-3, 1)  # u = 2t - 1 with t on [0, 1]
+    weights = np.where(_ORDERS[:, None] <= _ORDERS, _BINOMIALS.T / _BINOMIALS[-1][:, None], 0)
+    matrix: Floats = unit @ weights
+    return matrix
+
+
+_BERNSTEIN = _to_bernstein()
+_UNBERNSTEIN = np.linalg.inv(_BERNSTEIN)
+_SPLIT = np.concatenate(
+    [_UNBERNSTEIN @ _affine(-1 + 2 * i / PARTS, -1 + 2 * (i + 1) / PARTS) @ _BERNSTEIN for i in range(PARTS)], axis=1
+)
 
 
 @dataclass(frozen=True)
 class Polynomials:
-    """Per cell, the probability of a set of tables: coefficients in u (-1..1 across the cell), and the largest rest."""
+    """Per cell, an upper bound of the probability of a set of tables: coefficients in u, -1..1 across the cell."""
 
     coefficients: Floats
-    rest: Floats
-
-    def complement(self) -> "Polynomials":
-        """The same for the tables outside the set."""
-        coefficients = -self.coefficients
-        coefficients[:, 0] += 1
-        return Polynomials(coefficients, self.rest)
 
     def upper_bounds(self) -> Floats:
-        """A quick upper bound on each whole cell."""
-        bounds: Floats = (self.coefficients @ _BERNSTEIN).max(axis=1) + self.rest
+        """A quick upper bound on each cell."""
+        bounds: Floats = (self.coefficients @ _BERNSTEIN).max(axis=1)
         return bounds
+
+    def largest(self, decide_at: float | None = None) -> float:
+        """The largest value on any cell, at most 1e-10 too high; only on which side of `decide_at` it lies, if given."""
+        pieces = self.coefficients @ _BERNSTEIN
+        reached = 0.0
+        while True:
+            ends = pieces[:, :: DEGREE]
+            reached = max(reached, float(ends.max()))
+            tops = pieces.max(axis=1)
+            top = float(tops.max())
+            if decide_at is not None and (reached > decide_at or top <= decide_at):
+                return min(1.0, max(reached, top))
+            if top <= reached + PRECISION:
+                return min(1.0, reached + PRECISION)
+            pieces = (pieces[tops > reached + PRECISION / 2] @ _SPLIT).reshape(-1, DEGREE + 1)
 
 
 class RateCells:
@@ -77,50 +94,56 @@ class RateCells:
         tail = z2 ** (DEGREE + 1) / math.factorial(DEGREE + 1) / (1 - z2 / (DEGREE + 2))
         self._rest_per_deviation = np.sqrt(tail)
         self._base_first, self._base = _taylor_window(base_runs, base_rate, self.half)
-        self._head_first, head = _taylor_window(head_runs, head_rate, self.half)
-        self._head_sums = np.concatenate([np.zeros((*head.shape[:2], 1)), np.cumsum(head, axis=2)], axis=2)
-        cut = self._base.shape[2] <= base_runs or head.shape[2] <= head_runs
-        self._window_rest = 4 * math.exp(-WINDOW_EXPONENT / 2) if cut else 0.0
+        if drop == 0 and base_runs == head_runs:
+            self._head_first, head = self._base_first, self._base
+        else:
+            self._head_first, head = _taylor_window(head_runs, head_rate, self.half)
+        cells, _, width = head.shape
+        sums = np.zeros((cells, width + 1, DEGREE + 1))  # counts before degrees, so that one count's row is one copy
+        np.cumsum(head.transpose(0, 2, 1), axis=1, out=sums[:, 1:])
+        self._sums = sums.reshape(-1, DEGREE + 1)
+        self._columns = self._base_first[:, None] + np.arange(self._base.shape[2])
+        self._rows = np.arange(cells)[:, None] * (width + 1)
+        self._width = width
+        cut = self._base.shape[2] <= base_runs or width <= head_runs
+        self._extra_rest = ROUNDING + (4 * math.exp(-WINDOW_EXPONENT / 2) if cut else 0.0)
 
-    def polynomials(self, boundary: Ints, first: int = 0, last: int | None = None) -> Polynomials:
-        """Probability of {head passes <= boundary[base passes]} on the cells first..last (exclusive)."""
+    def __len__(self) -> int:
+        return len(self.middle)
+
+    def polynomials(
+        self, boundary: Ints, first: int = 0, last: int | None = None, *, above: bool = False
+    ) -> Polynomials:
+        """Probability of {head passes <= boundary[base passes]}, or `above` it, on the cells first..last (exclusive)."""
         part = slice(first, last)
-        base, sums = self._base[part], self._head_sums[part]
-        columns = self._base_first[part, None] + np.arange(base.shape[2])
-        index = boundary[columns] - self._head_first[part, None] + 1
-        np.clip(index, 0, sums.shape[2] - 1, out=index)
-        gathered = np.take_along_axis(sums, index[:, None, :], axis=2)
-        products = base @ gathered.transpose(0, 2, 1)
-        coefficients = products.reshape(len(base), -1) @ _DIAGONALS
-        centre = np.clip(coefficients[:, 0], 0, 1)
-        rest = np.sqrt(centre * (1 - centre)) * self._rest_per_deviation[part] + self._window_rest + ROUNDING
-        return Polynomials(coefficients, rest)
+        index = boundary[self._columns[part]] - (self._head_first[part, None] - 1)
+        np.maximum(index, 0, out=index)
+        np.minimum(index, self._width, out=index)
+        index += self._rows[part]
+        products = self._base[part] @ self._sums[index]
+        coefficients = products.reshape(len(products), -1) @ _DIAGONALS
+        if above:
+            coefficients = -coefficients
+            coefficients[:, 0] += 1
+        centre = np.minimum(np.maximum(coefficients[:, 0], 0), 1)
+        coefficients[:, 0] += np.sqrt(centre * (1 - centre)) * self._rest_per_deviation[part] + self._extra_rest
+        return Polynomials(coefficients)
 
-    def largest(self, polynomials: Polynomials, low: float = 0.0, high: float = 1.0, first: int = 0) -> float:
-        """Upper bound of the probability over the head's rates in [low, high], which the cells given must cover."""
-        coefficients = polynomials.coefficients
-        part = slice(first, first + len(coefficients))
-        middle, half = self.middle[part], self.half[part]
-        start = np.clip((low - middle) / half, -1, 1)
-        stop = np.clip((high - middle) / half, -1, 1)
-        whole = (start == -1) & (stop == 1)
-        values = coefficients @ _SAMPLE_POWERS
-        reached = float(values[whole].max()) if whole.any() else 0.0
-        for cell in np.flatnonzero(~whole):
-            points = np.linspace(start[cell], stop[cell], len(_SAMPLES))
-            reached = max(reached, float(np.polyval(coefficients[cell, ::-1], points).max()))
-        bound = reached
-        for cell in np.flatnonzero(polynomials.upper_bounds() > reached):
-            top = _largest_on(coefficients[cell], float(start[cell]), float(stop[cell]))
-            bound = max(bound, top + float(polynomials.rest[cell]))
-        return min(1.0, bound)
+    def within(self, polynomials: Polynomials, low: float, high: float, first: int) -> Polynomials:
+        """The same polynomials, whose first cell is number `first`, on no other rates than [low, high]."""
+        coefficients = polynomials.coefficients.copy()
+        for cell in {0, len(coefficients) - 1}:
+            middle, half = self.middle[first + cell], self.half[first + cell]
+            start, stop = max(-1.0, (low - middle) / half), min(1.0, (high - middle) / half)
+            if start > -1 or stop < 1:
+                coefficients[cell] = coefficients[cell] @ _affine(start, max(start, stop))
+        return Polynomials(coefficients)
 
-    def covering(self, low: float, high: float) -> tuple[int, int]:
+    def covering(self, low: Floats, high: Floats) -> tuple[Ints, Ints]:
         """First cell and one past the last cell that together contain the rates [low, high]."""
-        first = int(np.searchsorted(self.edges, low, side="right")) - 1
-        last = int(np.searchsorted(self.edges, high, side="left"))
-        first = min(max(first, 0), len(self.middle) - 1)
-        return first, min(max(last, first + 1), len(self.middle))
+        first = np.clip(np.searchsorted(self.edges, low, side="right") - 1, 0, len(self) - 1)
+        last = np.clip(np.searchsorted(self.edges, high, side="left"), first + 1, len(self))
+        return first, last
 
 
 @lru_cache(maxsize=16)
@@ -129,20 +152,9 @@ def rate_cells(base_runs: int, head_runs: int, drop: float = 0.0) -> RateCells:
     return RateCells(base_runs, head_runs, drop)
 
 
-def largest_probability(base_runs: int, head_runs: int, boundary: Ints) -> float:
+def largest_probability(base_runs: int, head_runs: int, boundary: Ints, decide_at: float | None = None) -> float:
     """Upper bound, over all rates the two arms may share, of P(head passes <= boundary[base passes])."""
-    cells = rate_cells(base_runs, head_runs)
-    return cells.largest(cells.polynomials(boundary))
-
-
-def _largest_on(coefficients: Floats, start: float, stop: float) -> float:
-    """Largest value of a polynomial on [start, stop]: at an end or where the derivative vanishes."""
-    descending = coefficients[::-1]
-    points = np.array([start, stop])
-    derivative = np.polyder(descending)
-    derivative[np.abs(derivative) < 1e-300] = 0.0
-    critical = np.clip(np.roots(derivative).real, start, stop)
-    return float(np.polyval(descending, np.concatenate([points, critical])).max())
+    return rate_cells(base_runs, head_runs).polynomials(boundary).largest(decide_at)
 
 
 def _cell_edges(base_runs: int, head_runs: int, drop: float) -> Floats:

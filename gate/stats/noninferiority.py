@@ -45,19 +45,20 @@ def _boundary(base_runs: int, head_runs: int, drop: float, beta: float) -> tuple
     inside, outside = np.full(base_runs + 1, head_runs, dtype=np.int64), order.boundary(high)
     while high - low > 1e-9 * max(1.0, abs(low)) and not np.array_equal(inside, outside):
         middle = (low + high) / 2
-        candidate = order.boundary(middle)
+        candidate = order.boundary(middle, outside, inside)
         if np.array_equal(candidate, inside):
             low = middle
         elif np.array_equal(candidate, outside):
             high = middle
-        elif _largest_pass(base_runs, head_runs, drop, candidate) <= beta:
+        elif _largest_pass(base_runs, head_runs, drop, candidate, beta) <= beta:
             low, inside = middle, candidate
         else:
             high, outside = middle, candidate
     return tuple((inside + 1).tolist())
 
 
-def _largest_pass(base_runs: int, head_runs: int, drop: float, failing: Ints) -> float:
+def _largest_pass(
+    base_runs: int, head_runs: int, drop: float, failing: Ints, decide_at: float | None = None
+) -> float:
     """Upper bound, over all rates that differ by `drop`, of the probability of more head passes than `failing`."""
-    cells = rate_cells(base_runs, head_runs, drop)
-    return cells.largest(cells.polynomials(failing).complement(), 0.0, 1 - drop)
+    return rate_cells(base_runs, head_runs, drop).polynomials(failing, above=True).largest(decide_at)

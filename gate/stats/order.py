@@ -5,11 +5,9 @@ table is at least as extreme; it never falls as the base passes more. Ties are k
 """
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from gate.stats.cells import Floats, Ints
@@ -20,7 +18,8 @@ TIE = 1e-9
 class LikelihoodRatio:
     """Order by the signed root of the likelihood ratio of "two rates" against "one rate"; here squared, sign kept.
 
-    Monotone in each arm: the derivative in base passes is logit(base rate) - logit(common rate).
+    Large where head is worse than base. Monotone in each arm: its derivative in base passes is half the difference
+    between the logits of the base's rate and of the common rate, and likewise for the head.
     """
 
     def __init__(self, base_runs: int, head_runs: int) -> None:
@@ -29,22 +28,35 @@ class LikelihoodRatio:
         self._head = _entropy(head_runs)
         self._both = _entropy(base_runs + head_runs)
 
-    def statistic(self, base_passes: Ints, head_passes: Ints) -> Floats:
-        """Large where head is worse than base."""
-        ratio = self._base[base_passes] + self._head[head_passes] - self._both[base_passes + head_passes]
-        side = np.sign(base_passes * self.head_runs - head_passes * self.base_runs)
-        signed: Floats = 2 * side * np.maximum(ratio, 0)
-        return signed
-
     def level(self, base_passes: int, head_passes: int) -> float:
         """The statistic of one table."""
-        return float(self.statistic(np.array([base_passes]), np.array([head_passes]))[0])
+        side = base_passes * self.head_runs - head_passes * self.base_runs
+        if side == 0:
+            return 0.0
+        ratio = self._base[base_passes] + self._head[head_passes] - self._both[base_passes + head_passes]
+        return max(ratio, 0.0) * (2 if side > 0 else -2)
 
     def boundary(self, level: float) -> Ints:
         """Per base passes: most head passes with a statistic of at least `level`, -1 if none."""
-        base = np.arange(self.base_runs + 1)
-        limit = level - TIE * abs(level) - 1e-12
-        return _last_true(self.base_runs, self.head_runs, lambda head: self.statistic(base, head) >= limit)
+        limit = (level - TIE * abs(level) - 1e-12) / 2
+        base_terms, head_terms, both_terms = self._base, self._head, self._both
+        n1, n2 = self.base_runs, self.head_runs
+        result, head = [], 0  # head: fewest head passes not known to belong
+        for base in range(n1 + 1):
+            known = base_terms[base]
+            while head <= n2:
+                worse = base * n2 - head * n1
+                if worse > 0:
+                    inside = known + head_terms[head] - both_terms[base + head] >= limit
+                else:
+                    inside = limit <= 0 and (
+                        worse == 0 or known + head_terms[head] - both_terms[base + head] <= -limit
+                    )
+                if not inside:
+                    break
+                head += 1
+            result.append(head - 1)
+        return np.array(result, dtype=np.int64)
 
 
 class Score:
@@ -67,11 +79,22 @@ class Score:
         """The statistic of one table."""
         return float(self.statistic(np.array([base_passes]), np.array([head_passes]))[0])
 
-    def boundary(self, level: float) -> Ints:
-        """Per base passes: most head passes with a statistic above `level` (the tables that do not pass), -1 if none."""
+    def boundary(self, level: float, least: Ints | None = None, most: Ints | None = None) -> Ints:
+        """Per base passes: most head passes with a statistic above `level` (tables that do not pass), -1 if none.
+
+        `least` and `most`, where known, are boundaries of a higher and of a lower level.
+        """
         base = np.arange(self.base_runs + 1)
         limit = level + TIE * abs(level) + 1e-12
-        return _last_true(self.base_runs, self.head_runs, lambda head: self.statistic(base, head) > limit)
+        low = np.full(self.base_runs + 1, -1, dtype=np.int64) if least is None else least
+        high = np.full(self.base_runs + 1, self.head_runs, dtype=np.int64) if most is None else most
+        while (open_ := np.flatnonzero(low < high)).size:
+            middle = (low[open_] + high[open_] + 1) >> 1
+            above = self.statistic(base[open_], middle) > limit
+            low, high = low.copy(), high.copy()
+            low[open_] = np.where(above, middle, low[open_])
+            high[open_] = np.where(above, high[open_], middle - 1)
+        return low
 
 
 class Fisher:
@@ -100,30 +123,40 @@ class Fisher:
         return self._point(base_passes, head_passes) * (self.head_runs - head_passes) / left
 
     def boundary(self, level: float) -> Ints:
-        """Per base passes: most head passes with a level of at most `level`, -1 if none. Walks the staircase once."""
+        """Per base passes: most head passes with a level of at most `level`, -1 if none."""
+        return self.boundary_and_next(level)[0]
+
+    def boundary_and_next(self, level: float) -> tuple[Ints, float]:
+        """The boundary, and the smallest level that any table beyond it has (2 if there is none).
+
+        Walks the staircase once, from where all base runs pass. Levels on it stay near `level`, so the steps, each one
+        term of a hypergeometric law, lose no accuracy.
+        """
         limit = level * (1 + TIE)
         result = np.full(self.base_runs + 1, -1, dtype=np.int64)
+        beyond = 2.0
         base, head = self.base_runs, 0
-        current = self._point(base, 0)
-        while (
-            head < self.head_runs and self._point(base, head + 1) <= limit
-        ):  # all base runs pass: one table is the tail
-            head += 1
-            current = self._point(base, head)
+        current = self._point(base, 0)  # with all base runs passing, one table is the whole tail
         if current > limit:
-            return result
+            return result, current
+        while head < self.head_runs:
+            following = self._point(base, head + 1)
+            if following > limit:
+                beyond = following
+                break
+            head, current = head + 1, following
         result[base] = head
         while base > 0:
             base -= 1
             current += self._one_more_pass(base, head)
-            while head >= 0 and current > limit:
+            while current > limit:
+                beyond = min(beyond, current)
                 if head == 0:
-                    return result
-                # level(base, head - 1) from level(base, head): one pass less, and it was the head's
-                current = current - self._point(base, head) + self._one_more_pass(base, head - 1)
+                    return result, beyond
+                current += self._one_more_pass(base, head - 1) - self._point(base, head)
                 head -= 1
             result[base] = head
-        return result
+        return result, beyond
 
 
 @lru_cache(maxsize=16)
@@ -138,24 +171,11 @@ def fisher(base_runs: int, head_runs: int) -> Fisher:
     return Fisher(base_runs, head_runs)
 
 
-def _last_true(base_runs: int, head_runs: int, holds: Callable[[Ints], NDArray[np.bool_]]) -> Ints:
-    """Per base passes, the largest head passes for which `holds`, which is true up to some point; by bisection."""
-    low = np.full(base_runs + 1, -1, dtype=np.int64)
-    high = np.full(base_runs + 1, head_runs + 1, dtype=np.int64)
-    for _ in range((head_runs + 1).bit_length()):
-        middle = (low + high) >> 1
-        true = (middle < 0) | holds(np.clip(middle, 0, head_runs))
-        open_ = high - low > 1
-        low = np.where(open_ & true, middle, low)
-        high = np.where(open_ & ~true, middle, high)
-    return low
-
-
-def _entropy(runs: int) -> Floats:
+def _entropy(runs: int) -> list[float]:
     """k log(k/n) + (n - k) log((n - k)/n) for k = 0..n: the largest log likelihood of k passes."""
     passes = np.arange(runs + 1.0)
-    value: Floats = xlogy(passes, passes / runs) + xlogy(runs - passes, (runs - passes) / runs)
-    return value
+    values: list[float] = (xlogy(passes, passes / runs) + xlogy(runs - passes, (runs - passes) / runs)).tolist()
+    return values
 
 
 @lru_cache(maxsize=64)
@@ -167,7 +187,7 @@ def log_choose(runs: int) -> list[float]:
 
 
 def _restricted_base_rate(base_rate: Floats, head_rate: Floats, ratio: float, drop: float) -> Floats:
-    """Most likely base rate given that the head's is lower by `drop`. Farrington and Manning (1990), Stat. Med. 9:1447."""
+    """Most likely base rate if the head's is lower by `drop`. Farrington and Manning (1990), Stat. Med. 9:1447."""
     a = 1 + ratio
     b = -(1 + ratio + base_rate + ratio * head_rate + drop * (ratio + 2))
     c = drop * drop + drop * (2 * base_rate + ratio + 1) + base_rate + ratio * head_rate
@@ -175,7 +195,7 @@ def _restricted_base_rate(base_rate: Floats, head_rate: Floats, ratio: float, dr
     v = (b / (3 * a)) ** 3 - b * c / (6 * a * a) + d / (2 * a)
     u = np.copysign(np.sqrt(np.maximum((b / (3 * a)) ** 2 - c / (3 * a), 1e-300)), v)
     angle = (math.pi + np.arccos(np.clip(v / u**3, -1, 1))) / 3
-    rate = np.clip(2 * u * np.cos(angle) - b / (3 * a), drop, 1)
+    rate: Floats = np.clip(2 * u * np.cos(angle) - b / (3 * a), drop, 1)
     for _ in range(2):  # arccos loses half the digits near its ends: polish
         value = ((a * rate + b) * rate + c) * rate + d
         slope = (3 * a * rate + 2 * b) * rate + c

@@ -42,8 +42,8 @@ def runs_for_power(
     """Fewest runs per arm (of the head alone if `base_runs` is given) with which a drop of `min_effect` is called with
     probability `power` or more.
 
-    Exact power is saw-toothed: a few more runs than this can have slightly less. No smaller number reaches `power`. Raises
-    ValueError where the drop is larger than the rate, or no number of runs up to 20,000 is enough.
+    Exact power is saw-toothed: a few more runs than this can have slightly less. No smaller number reaches `power`.
+    Raises ValueError where the drop is larger than the rate, or no number of runs up to 20,000 is enough.
     """
     check_rate("base_rate", base_rate)
     check_level("min_effect", min_effect)
@@ -119,10 +119,10 @@ def runs_to_settle(
     power: float,
     max_runs: int,
 ) -> int | None:
-    """Fewest runs per arm with which an unchanged agent would PASS with probability `power` or more, None above `max_runs`.
+    """Fewest runs per arm with which an unchanged agent would PASS with probability `power`, None above `max_runs`.
 
-    Unchanged means that both arms have the pooled rate observed here. PASS means that a drop of `min_effect` is ruled out
-    at level 1 - `power` and that no regression is called at `alpha`. Figures for fresh runs, none of the old ones kept.
+    Unchanged means that both arms have the pooled rate observed here. PASS means that a drop of `min_effect` is ruled
+    out at level 1 - `power` and that no regression is called at `alpha`. All runs are fresh, none of the old ones kept.
     """
     check_table(base_passes, base_runs, head_passes, head_runs)
     check_level("alpha", alpha)
@@ -169,7 +169,7 @@ def pass_probability(
 def most_powerful(
     base_runs: int, head_runs: int, null: tuple[float, float], rates: tuple[float, float], level: float
 ) -> float:
-    """Power at `rates` of the best possible test at `level` of the one pair of rates `null` (Neyman-Pearson, randomised).
+    """Power at `rates` of the best test there is, at `level`, of the one pair of rates `null` (Neyman-Pearson).
 
     No test that keeps `level` at `null` has more power, so it tells from which number of runs on a search can start.
     """

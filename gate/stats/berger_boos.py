@@ -1,0 +1,149 @@
+"""The unconditional exact test: likelihood-ratio ordering, maximum over the rates that the total of passes allows.
+
+The raw p-value of a table is the largest probability, over the common rates inside the Clopper-Pearson interval of its
+total of passes, of a table at least as extreme, plus what that interval may miss. Berger and Boos (1994), JASA 89:1012.
+Since the interval moves with the total, raw p-values need not be monotone; the p-value is the largest raw one among all
+tables at least as bad (base passes as many or more, head passes as few or fewer). Among tables with one total, raw
+p-values follow the ordering, so of those tables only the mildest of each total counts: those in the column below the
+table (base passes the same, head passes fewer) and in the row beside it (base passes more, head passes the same).
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import betaincinv
+
+from gate.stats.cells import Floats, Ints, Polynomials, rate_cells
+from gate.stats.order import LikelihoodRatio
+
+GAMMA = 1e-6  # what the interval may miss; small enough for levels corrected for many probes
+
+
+class BergerBoos:
+    """The test for two arms; holds what all tables of these arms share."""
+
+    def __init__(self, base_runs: int, head_runs: int) -> None:
+        self.base_runs, self.head_runs = base_runs, head_runs
+        self.order = LikelihoodRatio(base_runs, head_runs)
+        self.cells = rate_cells(base_runs, head_runs)
+        low, high = _rate_ranges(base_runs + head_runs)
+        first, last = self.cells.covering(low, high)
+        self.low, self.high = low.tolist(), high.tolist()  # per total of passes
+        self.first, self.last = first, last
+
+    def p_value(self, base_passes: int, head_passes: int) -> float:
+        """The monotone p-value of one table."""
+        whole = self._polynomials(base_passes, head_passes, 0, len(self.cells))
+        worst = self._largest_inside(base_passes + head_passes, whole, 0)
+        bounds = whole.upper_bounds() + GAMMA
+        worst = self._worst_in_column(base_passes, head_passes, bounds, worst)
+        return self._worst_in_row(base_passes, head_passes, bounds, worst)
+
+    def raw(self, base_passes: int, head_passes: int, decide_at: float | None = None) -> float:
+        """The raw p-value of one table; only on which side of `decide_at` it lies, if given."""
+        total = base_passes + head_passes
+        first = int(self.first[total])
+        part = self._polynomials(base_passes, head_passes, first, int(self.last[total]))
+        return self._largest_inside(total, part, first, decide_at)
+
+    def _polynomials(self, base_passes: int, head_passes: int, first: int, last: int) -> Polynomials:
+        return self.cells.polynomials(self.order.boundary(self.order.level(base_passes, head_passes)), first, last)
+
+    def _largest_inside(
+        self, total: int, polynomials: Polynomials, start: int, decide_at: float | None = None
+    ) -> float:
+        """gamma plus the maximum over the rates `total` allows of polynomials whose first cell is number `start`.
+
+        Rounded up, so that one table has one p-value however it was reached.
+        """
+        first, last = int(self.first[total]), int(self.last[total])
+        part = Polynomials(polynomials.coefficients[first - start : last - start])
+        part = self.cells.within(part, self.low[total], self.high[total], first)
+        limit = None if decide_at is None else decide_at - GAMMA
+        return min(1.0, math.ceil((part.largest(limit) + GAMMA) * 1e12) / 1e12)
+
+    def _worst_in_column(self, base_passes: int, head_passes: int, bounds: Floats, worst: float) -> float:
+        """Largest of `worst` and the raw p-values down the column.
+
+        `bounds` bounds the table's own probabilities on each cell, hence those of the whole column. Only where they
+        exceed `worst` on a cell that a lower total reaches and this one does not can a table below matter.
+        """
+        totals = np.arange(base_passes + head_passes, base_passes - 1, -1)
+        reach = self.first[totals]
+        at = 0
+        while at < len(totals) - 1:
+            bad = np.flatnonzero(bounds[: reach[at] + 1] > worst)
+            if not bad.size:
+                break
+            at = max(at + 1, int(np.searchsorted(-reach, -bad[-1])))
+            if at >= len(totals):
+                break
+            head = int(totals[at]) - base_passes
+            worst = max(worst, self.raw(base_passes, head))
+            here = self._polynomials(base_passes, head, 0, int(reach[at]) + 1)
+            bounds = np.minimum(bounds[: reach[at] + 1], here.upper_bounds() + GAMMA)
+        return worst
+
+    def _worst_in_row(self, base_passes: int, head_passes: int, bounds: Floats, worst: float) -> float:
+        """The same along the row, where totals and their rates rise."""
+        totals = np.arange(base_passes + head_passes, self.base_runs + head_passes + 1)
+        reach = self.last[totals]
+        offset = 0  # bounds[0] is cell number `offset`
+        at = 0
+        while at < len(totals) - 1:
+            start = int(reach[at]) - 1
+            bounds, offset = bounds[start - offset :], start
+            bad = np.flatnonzero(bounds > worst)
+            if not bad.size:
+                break
+            at = max(at + 1, int(np.searchsorted(reach, offset + bad[0] + 1)))
+            if at >= len(totals):
+                break
+            base = int(totals[at]) - head_passes
+            worst = max(worst, self.raw(base, head_passes))
+            here = self._polynomials(base, head_passes, offset, len(self.cells))
+            bounds = np.minimum(bounds, here.upper_bounds() + GAMMA)
+        return worst
+
+    def boundary(self, alpha: float) -> Ints:
+        """Per base passes: most head passes whose monotone p-value is at most alpha."""
+        total_runs = self.base_runs + self.head_runs
+        mildest = np.empty(total_runs + 1, dtype=np.int64)  # per total: most head passes with raw p-value <= alpha
+        head = -1
+        for total in range(total_runs + 1):
+            least, most = max(0, total - self.base_runs), min(total, self.head_runs)
+            head = min(max(head, least - 1), most)
+            while head < most and self.raw(total - head - 1, head + 1, alpha) <= alpha:
+                head += 1
+            while head >= least and self.raw(total - head, head, alpha) > alpha:
+                head -= 1
+            mildest[total] = head
+        return _close(mildest, self.base_runs, self.head_runs)
+
+
+@lru_cache(maxsize=16)
+def berger_boos(base_runs: int, head_runs: int) -> BergerBoos:
+    """The test for two arms, prepared once."""
+    return BergerBoos(base_runs, head_runs)
+
+
+def _close(mildest: Ints, base_runs: int, head_runs: int) -> Ints:
+    """The largest monotone set of tables none of which is milder than its total allows."""
+    boundary = np.empty(base_runs + 1, dtype=np.int64)
+    allowed = head_runs
+    for base in range(base_runs, -1, -1):
+        head = -1
+        while head < allowed and head + 1 <= mildest[base + head + 1]:
+            head += 1
+        boundary[base] = allowed = head
+    return boundary
+
+
+@lru_cache(maxsize=64)
+def _rate_ranges(runs: int) -> tuple[Floats, Floats]:
+    """Clopper-Pearson interval at 1 - gamma for every number of passes of `runs`."""
+    passes = np.arange(runs + 1.0)
+    low = np.zeros(runs + 1)
+    low[1:] = betaincinv(passes[1:], runs - passes[1:] + 1, GAMMA / 2)
+    return low, 1 - low[::-1]
