@@ -1,0 +1,19 @@
+"""The one client of GitHub's REST API."""
+
+from gate.github.answer import CheckRun, Comment, PullRequest
+from gate.github.client import Client, same_text
+from gate.github.error import ApiError, ConflictError, NotFoundError, RateLimitedError, RefusedError, UnreachableError
+
+__all__ = [
+    "ApiError",
+    "CheckRun",
+    "Client",
+    "Comment",
+    "ConflictError",
+    "NotFoundError",
+    "PullRequest",
+    "RateLimitedError",
+    "RefusedError",
+    "UnreachableError",
+    "same_text",
+]
