@@ -17,6 +17,7 @@ from scipy.special import betaincinv
 from gate.stats.cells import Floats, Ints, Polynomials, rate_cells
 from gate.stats.order import LikelihoodRatio
 
+FEW = 6  # totals left over when it is quicker to settle them one by one
 GAMMA = 1e-6  # what the interval may miss; small enough for levels corrected for many probes
 
 
@@ -30,7 +31,9 @@ class BergerBoos:
         low, high = _rate_ranges(base_runs + head_runs)
         first, last = self.cells.covering(low, high)
         self.low, self.high = low.tolist(), high.tolist()  # per total of passes
-        self.first, self.last = first, last
+        self.first, self.last = first, last  # cells that contain those rates
+        self.first_middle = np.searchsorted(self.cells.middle, low)  # cells whose middles are among them
+        self.last_middle = np.searchsorted(self.cells.middle, high, side="right")
 
     def p_value(self, base_passes: int, head_passes: int) -> float:
         """The monotone p-value of one table."""
@@ -108,18 +111,41 @@ class BergerBoos:
 
     def boundary(self, alpha: float) -> Ints:
         """Per base passes: most head passes whose monotone p-value is at most alpha."""
-        total_runs = self.base_runs + self.head_runs
-        mildest = np.empty(total_runs + 1, dtype=np.int64)  # per total: most head passes with raw p-value <= alpha
-        head = -1
-        for total in range(total_runs + 1):
-            least, most = max(0, total - self.base_runs), min(total, self.head_runs)
-            head = min(max(head, least - 1), most)
-            while head < most and self.raw(total - head - 1, head + 1, alpha) <= alpha:
-                head += 1
-            while head >= least and self.raw(total - head, head, alpha) > alpha:
-                head -= 1
-            mildest[total] = head
-        return _close(mildest, self.base_runs, self.head_runs)
+        totals = np.arange(self.base_runs + self.head_runs + 1)
+        inside = np.maximum(0, totals - self.base_runs) - 1  # per total: most head passes known to have raw p <= alpha
+        outside = np.minimum(totals, self.head_runs) + 1  # per total: fewest known not to
+        while (open_ := np.flatnonzero(outside - inside > 1)).size:
+            middle = (inside[open_] + outside[open_]) >> 1
+            if open_.size > FEW:
+                levels = self.order.levels(open_ - middle, middle)
+                at = int(np.argpartition(levels, levels.size // 2)[levels.size // 2])
+                self._sort_by_level(float(levels[at]), alpha, inside, outside)
+            else:
+                at = 0
+            total, head = int(open_[at]), int(middle[at])
+            if inside[total] < head < outside[total]:
+                if self.raw(total - head, head, alpha) <= alpha:
+                    inside[total] = head
+                else:
+                    outside[total] = head
+        return _close(inside, self.base_runs, self.head_runs)
+
+    def _sort_by_level(self, level: float, alpha: float, inside: Ints, outside: Ints) -> None:
+        """Move the limits of every total as far as one evaluation, of all tables beyond `level`, settles them.
+
+        Where that set is improbable enough at all rates a total allows, its own tables of that total are inside; where
+        it is too probable at one of those rates, the other tables of that total, with even larger sets, are outside.
+        """
+        beyond = self.order.boundary(level)
+        reached = np.arange(self.base_runs + 1) + beyond  # the largest total in each column, rising
+        totals = np.arange(len(inside))
+        head = totals - np.searchsorted(reached, totals)
+        polynomials = self.cells.polynomials(beyond)
+        highest = _range_maximum(polynomials.upper_bounds(), self.first, self.last) + GAMMA
+        known = polynomials.coefficients[:, 0] - self.cells.largest_rest
+        lowest = _range_maximum(known, self.first_middle, self.last_middle) + GAMMA
+        np.copyto(inside, np.maximum(inside, np.minimum(head, outside - 1)), where=highest <= alpha)
+        np.copyto(outside, np.minimum(outside, np.maximum(head + 1, inside + 1)), where=lowest > alpha)
 
 
 @lru_cache(maxsize=16)
@@ -138,6 +164,13 @@ def _close(mildest: Ints, base_runs: int, head_runs: int) -> Ints:
             head += 1
         boundary[base] = allowed = head
     return boundary
+
+
+def _range_maximum(values: Floats, first: Ints, last: Ints) -> Floats:
+    """Largest of values[first:last] for each pair, -1 where the range is empty."""
+    pairs = np.column_stack([first, np.maximum(last, first + 1)]).ravel()
+    maxima: Floats = np.maximum.reduceat(np.concatenate([values, [-1.0, -1.0]]), pairs)[::2]
+    return np.where(last > first, maxima, -1.0)
 
 
 @lru_cache(maxsize=64)

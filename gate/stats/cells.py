@@ -107,6 +107,7 @@ class RateCells:
         self._width = width
         cut = self._base.shape[2] <= base_runs or width <= head_runs
         self._extra_rest = ROUNDING + (4 * math.exp(-WINDOW_EXPONENT / 2) if cut else 0.0)
+        self.largest_rest = float(self._rest_per_deviation.max()) / 2 + self._extra_rest
 
     def __len__(self) -> int:
         return len(self.middle)

@@ -27,6 +27,7 @@ class LikelihoodRatio:
         self._base = _entropy(base_runs)
         self._head = _entropy(head_runs)
         self._both = _entropy(base_runs + head_runs)
+        self._arrays = np.array(self._base), np.array(self._head), np.array(self._both)
 
     def level(self, base_passes: int, head_passes: int) -> float:
         """The statistic of one table."""
@@ -35,6 +36,14 @@ class LikelihoodRatio:
             return 0.0
         ratio = self._base[base_passes] + self._head[head_passes] - self._both[base_passes + head_passes]
         return max(ratio, 0.0) * (2 if side > 0 else -2)
+
+    def levels(self, base_passes: Ints, head_passes: Ints) -> Floats:
+        """The statistics of many tables."""
+        base, head, both = self._arrays
+        ratio = base[base_passes] + head[head_passes] - both[base_passes + head_passes]
+        side = np.sign(base_passes * self.head_runs - head_passes * self.base_runs)
+        values: Floats = 2 * side * np.maximum(ratio, 0)
+        return values
 
     def boundary(self, level: float) -> Ints:
         """Per base passes: most head passes with a statistic of at least `level`, -1 if none."""
