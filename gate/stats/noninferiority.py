@@ -6,7 +6,7 @@ import numpy as np
 
 from gate.stats.cells import Ints, rate_cells
 from gate.stats.checks import check_level, check_runs, check_table
-from gate.stats.order import Score
+from gate.stats.order import score
 
 
 def noninferiority_test(
@@ -32,14 +32,14 @@ def noninferiority_boundary(base_runs: int, head_runs: int, *, min_effect: float
 
 @lru_cache(maxsize=65536)
 def _p_value(base_passes: int, base_runs: int, head_passes: int, head_runs: int, drop: float) -> float:
-    order = Score(base_runs, head_runs, drop)
+    order = score(base_runs, head_runs, drop)
     return _largest_pass(base_runs, head_runs, drop, order.boundary(order.level(base_passes, head_passes)))
 
 
 @lru_cache(maxsize=4096)
 def _boundary(base_runs: int, head_runs: int, drop: float, beta: float) -> tuple[int, ...]:
     """Bisects the score: the set of passing tables grows with it, and so does its largest probability."""
-    order = Score(base_runs, head_runs, drop)
+    order = score(base_runs, head_runs, drop)
     low = order.level(0, head_runs) - 1
     high = order.level(base_runs, 0)
     inside, outside = np.full(base_runs + 1, head_runs, dtype=np.int64), order.boundary(high)

@@ -5,7 +5,7 @@ table is at least as extreme; it never falls as the base passes more. Ties are k
 """
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -13,6 +13,7 @@ from scipy.special import gammaln, xlogy
 from gate.stats.cells import Floats, Ints
 
 TIE = 1e-9
+SCORES_KEPT = 2**15
 
 
 class LikelihoodRatio:
@@ -74,6 +75,13 @@ class Score:
     def __init__(self, base_runs: int, head_runs: int, drop: float) -> None:
         self.base_runs, self.head_runs, self.drop = base_runs, head_runs, drop
 
+    @cached_property
+    def _scores(self) -> Floats | None:
+        """The scores of all tables where the arms are small enough that looking them up pays, else None."""
+        if (self.base_runs + 1) * (self.head_runs + 1) > SCORES_KEPT:
+            return None
+        return self.statistic(np.arange(self.base_runs + 1)[:, None], np.arange(self.head_runs + 1))
+
     def statistic(self, base_passes: Ints, head_passes: Ints) -> Floats:
         """Observed drop minus `drop`, over its standard error at the most likely rates that differ by `drop`."""
         n1, n2, drop = self.base_runs, self.head_runs, self.drop
@@ -93,8 +101,10 @@ class Score:
 
         `least` and `most`, where known, are boundaries of a higher and of a lower level.
         """
-        base = np.arange(self.base_runs + 1)
         limit = level + TIE * abs(level) + 1e-12
+        if self._scores is not None:
+            return (self._scores > limit).sum(axis=1) - 1
+        base = np.arange(self.base_runs + 1)
         low = np.full(self.base_runs + 1, -1, dtype=np.int64) if least is None else least
         high = np.full(self.base_runs + 1, self.head_runs, dtype=np.int64) if most is None else most
         while (open_ := np.flatnonzero(low < high)).size:
@@ -169,9 +179,9 @@ class Fisher:
 
 
 @lru_cache(maxsize=16)
-def likelihood_ratio(base_runs: int, head_runs: int) -> LikelihoodRatio:
-    """The ordering for two arms, built once."""
-    return LikelihoodRatio(base_runs, head_runs)
+def score(base_runs: int, head_runs: int, drop: float) -> Score:
+    """The ordering for two arms and a drop, built once."""
+    return Score(base_runs, head_runs, drop)
 
 
 @lru_cache(maxsize=16)
