@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 LIMIT = 200
@@ -82,9 +83,12 @@ def plain(part: Part) -> str:
     return fill(part, clean)
 
 
+@lru_cache(maxsize=20_000)
 def clean(text: str, limit: int = LIMIT) -> str:
     """Return one line of at most `limit` characters without anything that is invisible or steers a terminal."""
     text = " ".join(_TERMINAL.sub("", text).split())
+    if text.isascii() and text.isprintable():
+        return _cut(text, limit)
     text = _INVISIBLE.sub("", text)
     kept: list[str] = []
     marks = 0
@@ -94,10 +98,14 @@ def clean(text: str, limit: int = LIMIT) -> str:
         if category in ("Cc", "Cf", "Zl", "Zp") or marks > MAX_MARKS:
             continue
         kept.append("\ufffd" if category in ("Cs", "Co", "Cn") else character)
-    text = " ".join("".join(kept).split())
+    return _cut(" ".join("".join(kept).split()), limit)
+
+
+def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
+@lru_cache(maxsize=20_000)
 def escape(text: str) -> Markdown:
     """Return foreign text as a code span in which nothing of it can act, not even as a hidden marker."""
     shown = clean(text).replace("<!--", "<!- -").replace("-->", "- ->")

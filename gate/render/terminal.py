@@ -30,12 +30,14 @@ def render_terminal(comparison: Comparison, *, width: int = 80, colour: bool = F
         lines += ["", *_section(section, width)]
     unchanged = view.unchanged
     if len(unchanged.folded) > UNCHANGED_SHOWN:
-        lines += ["", unchanged.fold_title]
+        lines += ["", f"{len(unchanged.folded):,} {unchanged.fold_name}"]
     elif unchanged.folded:
         lines += ["", "Unchanged", *_table(unchanged.columns, [i.cells for i in unchanged.folded], width)]
     lines.append("")
     if view.base:
         lines += wrap(f"Base {_commit(view.base.commit)} {plain(view.base.text)}", width)
+    else:
+        lines += wrap(plain(view.no_base), width)
     lines += wrap(f"Head {_commit(view.head.commit)}, {plain(view.head.text)}", width)
     return "\n".join([*lines, *wrap(plain(view.decided_by), width)])
 

@@ -11,11 +11,10 @@ SHOWN = 5
 """Items of a section that stand open; the rest is folded."""
 
 TABLE_SHOWN = 10
-FEW_UNDECIDED = 5
-"""No more inconclusive rows than this get a line each; of more, one line tells, and the lines are folded."""
+MORE = Own("more")
 
-CAPS = (200, 100, 50, 20, 10, 5, 2, 0)
-"""How many rows a section keeps when even those do not fit, tried in turn."""
+CAPS = (500, 200, 100, 50, 20, 10, 5, 2, 0)
+"""How many rows a section keeps, open and folded together, when even those do not fit; tried in turn."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +27,15 @@ class Item:
 
 @dataclass(frozen=True)
 class Section:
-    """Things of one kind: some open, the rest folded, `more` left out. With `columns` it is a table, else a list."""
+    """Things of one kind: some open, the rest folded, `more` left out. With `columns` it is a table, else a list.
+
+    The folded ones are announced by their number and `fold_name`.
+    """
 
     title: Own
     items: tuple[Item, ...] = ()
     folded: tuple[Item, ...] = ()
-    fold_title: Own | None = None
+    fold_name: Own = MORE
     more: int = 0
     note: Part | None = None
     columns: tuple[Own, ...] = ()
@@ -63,6 +65,7 @@ class View:
     sections: tuple[Section, ...]
     unchanged: Section
     base: SideView | None
+    no_base: Sentence
     head: SideView
     decided_by: Sentence
 
@@ -85,6 +88,7 @@ def build_view(comparison: Comparison, *, folding: bool = True, figures: bool = 
         sections=tuple(s for s in sections if s.items or s.folded),
         unchanged=_figures(comparison.rows) if figures else _unchanged(comparison.rows),
         base=None if base is None else _base(base),
+        no_base=wording.no_base(),
         head=SideView(head.commit, say("{}", wording.spend(head))),
         decided_by=wording.decided_by(comparison),
     )
@@ -110,21 +114,18 @@ def shorten(view: View) -> Iterable[View]:
 
 
 def _without_details(section: Section) -> Section:
-    items = tuple(replace(item, detail=None) for item in section.items)
-    return replace(section, items=items, folded=(), more=section.more + len(section.folded))
+    return replace(section, items=tuple(replace(item, detail=None) for item in section.items))
 
 
 def _first(section: Section, cap: int) -> Section:
-    items, folded = section.items[:cap], section.folded[:cap]
+    items, folded = section.items[:cap], section.folded[: max(0, cap - len(section.items))]
     left_out = len(section.items) - len(items) + len(section.folded) - len(folded)
     return replace(section, items=items, folded=folded, more=section.more + left_out)
 
 
 def _below(comparison: Comparison) -> Iterable[Sentence]:
-    if comparison.base is None:
-        yield wording.no_base()
     undecided = _of(comparison.rows, "inconclusive")
-    if len(undecided) > FEW_UNDECIDED:
+    if len(undecided) > wording.FEW_UNDECIDED:
         yield wording.undecided_summary(undecided, len(comparison.rows))
     for why in comparison.reasons:
         if why.kind == "no_runs" and why.first.strip():
@@ -139,15 +140,15 @@ def _and_more(count: int) -> Sentence:
 
 def _sections(comparison: Comparison) -> list[Section]:
     rows, reasons = comparison.rows, comparison.reasons
+    effect = number.points(comparison.policy.min_effect)
 
     def note(kind: ReasonKind) -> Sentence | None:
         return wording.consequence(reasons, kind)
 
     undecided = _list("Undecided", map(wording.undecided, _of(rows, "inconclusive")), note=note("inconclusive"))
-    if len(undecided.items) + len(undecided.folded) > FEW_UNDECIDED:
+    if len(undecided.items) + len(undecided.folded) > wording.FEW_UNDECIDED:
         everything = undecided.items + undecided.folded
-        fold_title = number.many(len(everything), "undecided probe")
-        undecided = replace(undecided, items=(), folded=everything, fold_title=fold_title)
+        undecided = replace(undecided, items=(), folded=everything, fold_name=Own("undecided probes"))
     return [
         _critical(comparison, note("new_critical")),
         _table("Regressed", _of(rows, "regressed"), note=note("regression")),
@@ -159,7 +160,7 @@ def _sections(comparison: Comparison) -> list[Section]:
         _table(
             "Small drops",
             _of(rows, "small_drop"),
-            note=_also(say("real, but less than what matters"), note("small_drop")),
+            note=_also(say("real, but a drop of {} is ruled out", effect), note("small_drop")),
         ),
         _table("Not reproduced", _of(rows, "not_reproduced"), note=say("chance, or the stored base is stale")),
         _list("Changed status", map(wording.status_change, comparison.status_changes)),
@@ -178,14 +179,15 @@ def _critical(comparison: Comparison, note: Part | None) -> Section:
         Item((wording.new_critical(f, alpha),), detail=f.detail if f.detail.strip() else None)
         for f in comparison.new_critical
     ]
-    return _section("New critical findings", items, note=note)
+    title = "New critical findings" if comparison.base else "Critical findings"
+    return _section(title, items, note=note)
 
 
 def _accepted(comparison: Comparison) -> Iterable[Sentence]:
     yield from map(wording.known_critical, comparison.known_critical)
-    seen = [f.known for f in comparison.known_critical]
+    seen = {name for f in comparison.known_critical for name in (f.probe, f"{f.experiment}/{f.probe}")}
     for entry in comparison.known_findings:
-        if not any(known.endswith(entry.reason) for known in seen):
+        if entry.probe not in seen:
             yield wording.known_finding(entry)
     yield from map(wording.removed, comparison.removed)
     names = {entry.name for entry in comparison.removed}
@@ -196,12 +198,12 @@ def _accepted(comparison: Comparison) -> Iterable[Sentence]:
 
 def _unchanged(rows: Sequence[Row]) -> Section:
     items = tuple(map(_row, _of(rows, "pass")))
-    return Section(Own("unchanged"), folded=items, fold_title=Own(f"{len(items):,} unchanged"), columns=_COLUMNS)
+    return Section(Own("unchanged"), folded=items, fold_name=Own("unchanged"), columns=_COLUMNS)
 
 
 def _figures(rows: Sequence[Row]) -> Section:
-    title = Own(f"All figures of {number.many(len(rows), 'probe')}")
-    return Section(Own("probes"), folded=tuple(map(_all_of, rows)), fold_title=title, columns=_ALL_COLUMNS)
+    name = Own(f"{'probe' if len(rows) == 1 else 'probes'} with all figures")
+    return Section(Own("probes"), folded=tuple(map(_all_of, rows)), fold_name=name, columns=_ALL_COLUMNS)
 
 
 _ALL_COLUMNS = tuple(
@@ -261,8 +263,7 @@ def _section(title: str, items: Iterable[Item], *, note: Part | None, shown: int
     listed = tuple(items)
     if len(listed) == shown + 1:  # a fold for a single line would save nothing
         shown += 1
-    rest = listed[shown:]
-    return Section(Own(title), listed[:shown], rest, fold_title=Own(f"{len(rest):,} more"), note=note)
+    return Section(Own(title), listed[:shown], listed[shown:], note=note)
 
 
 def _also(first: Sentence, second: Part | None) -> Sentence:

@@ -20,6 +20,11 @@ from gate.render import number
 from gate.render.escape import Own, Part, Sentence, join, say
 from gate.report import Phase
 
+CRITICAL = ("{} critical finding", "{} critical findings")
+
+FEW_UNDECIDED = 5
+"""No more inconclusive rows than this get a line each; of more, one line tells, and the lines are folded."""
+
 _SHA = re.compile(r"[0-9a-f]{7,64}")
 
 ICON: dict[Verdict, Own] = {
@@ -52,21 +57,20 @@ REASON: dict[ReasonKind, tuple[str, str]] = {
 
 def headline(comparison: Comparison) -> Sentence:
     """Return in words whether the merge is blocked, by what, and what else deserves a look."""
+    has_base = comparison.base is not None
     blocking = [r for r in comparison.reasons if r.blocks]
     undecided = sum(r.verdict == "inconclusive" for r in comparison.rows)
     if comparison.blocks:
         text = say("this blocks the merge")
-        return say("{}: {}", text, join(map(reason, blocking), ", ")) if blocking else text
+        return say("{}: {}", text, listed(blocking, has_base=has_base)) if blocking else text
     if comparison.verdict == "pass":
         text = say("nothing blocks this merge")
-    elif comparison.verdict == "inconclusive":
+    elif comparison.verdict == "inconclusive" and undecided <= FEW_UNDECIDED:
         text = say("does not block this merge: {} undecided", part_of(undecided, len(comparison.rows)))
-    elif comparison.verdict == "no_base":
-        text = say("does not block this merge: there is nothing to compare with yet")
     else:
         text = say("does not block this merge")
     others = [r for r in comparison.reasons if not r.blocks and r.kind not in ("inconclusive", "no_base")]
-    return say("{}; worth a look: {}", text, join(map(reason, others), ", ")) if others else text
+    return say("{}; worth a look: {}", text, listed(others, has_base=has_base)) if others else text
 
 
 def part_of(count: int, total: int) -> Own:
@@ -74,10 +78,15 @@ def part_of(count: int, total: int) -> Own:
     return Own(f"{count:,} of {number.many(total, 'probe')}")
 
 
-def reason(why: Reason) -> Own:
-    """Return `2 regressions`."""
-    one, more = REASON[why.kind]
+def reason(why: Reason, *, has_base: bool) -> Own:
+    """Return `2 regressions`; without a base no critical finding can be called new."""
+    one, more = REASON[why.kind] if has_base or why.kind != "new_critical" else CRITICAL
     return Own((one if why.count == 1 else more).format(f"{why.count:,}"))
+
+
+def listed(reasons: list[Reason], *, has_base: bool) -> Sentence:
+    """Return `1 regression, 2 small drops`."""
+    return join((reason(why, has_base=has_base) for why in reasons), ", ")
 
 
 def consequence(reasons: list[Reason], kind: ReasonKind) -> Sentence | None:
@@ -94,8 +103,8 @@ def consequence(reasons: list[Reason], kind: ReasonKind) -> Sentence | None:
 def no_base() -> Sentence:
     """Return how a base comes to be."""
     return say(
-        "Nothing is stored to compare with yet. The first push to the default branch records a base; "
-        "pull requests are compared with it from then on."
+        "No base yet: the first push to the default branch records one, and pull requests are compared with it "
+        "from then on."
     )
 
 
@@ -104,7 +113,7 @@ def undecided_summary(rows: list[Row], total: int) -> Sentence:
     effects = sorted({r.min_effect for r in rows})
     effect = number.points(effects[0]) if len(effects) == 1 else say("{} or more", number.points(effects[0]))
     needed = sorted(r.runs_needed for r in rows if r.runs_needed is not None)
-    text = say("{} undecided: a drop of {} can neither be shown nor ruled out", part_of(len(rows), total), effect)
+    text = say("{} are undecided: a drop of {} can neither be shown nor ruled out", part_of(len(rows), total), effect)
     if not needed:
         return say("{}.", text)
     span = say("{}", needed[0]) if needed[0] == needed[-1] else say("{} to {}", needed[0], needed[-1])
@@ -115,6 +124,8 @@ def undecided_summary(rows: list[Row], total: int) -> Sentence:
 
 def decided_by(comparison: Comparison) -> Sentence:
     """Return by which test the rows were decided, and what a PASS promises."""
+    if comparison.base is None:
+        return say("Nothing was compared.")
     tested = [r for r in comparison.rows if r.decided_by]
     if not tested:
         return say("No probe could be tested against a base.")
@@ -192,7 +203,7 @@ def undecided(row: Row) -> Sentence:
         bounds = say("{} if this probe stood alone", bounds)
     power = say("power unknown") if row.power is None else say("power {}", number.power(row.power))
     needed = (
-        say("how many runs would settle it is not known")
+        say("how many runs would settle it is unknown")
         if row.runs_needed is None
         else say("about {} would settle it", number.many(row.runs_needed, "fresh run a side", "fresh runs a side"))
     )
@@ -236,13 +247,13 @@ def violated(finding: CriticalFinding) -> Sentence:
 
 
 def new_critical(finding: CriticalFinding, alpha: float) -> Sentence:
-    """Return the sighting, with what it can and cannot tell about the pull request."""
+    """Return the sighting, with what it can and cannot tell about the pull request that made it."""
     facts = say("{} — {}", name(finding), violated(finding))
     base = finding.base
     if base is None:
-        return say("{}; the base knows no such probe", facts)
+        return say("{}, the base has no such probe", facts)
     if not base.runs:
-        return say("{}; the base has no valid run of it", facts)
+        return say("{}, the base has no valid run of it", facts)
     facts = say("{}, base {} of {}", facts, base.runs - base.passes, base.runs)
     if finding.p_value is None:
         return say("{} under another definition", facts)
