@@ -1,0 +1,173 @@
+"""Carries out the runs of a suite and hands over the record of each."""
+
+import asyncio
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gate.chaos import hook, process
+from gate.chaos.wire import Encoder
+from gate.engine.live import LiveRun
+from gate.engine.schedule import PlannedRun, RunSettings, plan
+from gate.engine.server import Server
+from gate.engine.session import Session
+from gate.engine.verdict import Ending, judge_run
+from gate.engine.worker import Exit, Worker
+from gate.errors import UsageError
+from gate.experiment import Experiment
+from gate.report import Phase, RunRecord
+
+SOCKET_PATH_LIMIT = 100
+"""Bytes of a Unix socket's path, with room to spare: Linux takes 107."""
+DRAIN_S = 5.0
+
+
+def run_suite(
+    experiments: Sequence[Experiment],
+    settings: RunSettings,
+    *,
+    on_record: Callable[[RunRecord], None],
+    done: Collection[tuple[str, Phase, int]] = (),
+) -> None:
+    """Carry out every planned run that is not `done`, and hand over its record: each once, in any order.
+
+    Nothing that the agent started is left when this returns or raises.
+
+    Raises:
+        UsageError: an experiment without an entry point.
+        BrokenEnvironmentError: the agent's interpreter does not start, or a target cannot be imported.
+    """
+    todo = [p for p in plan(experiments, settings) if p.key not in done]
+    with _scratch(settings.scratch) as folder, _descendants():
+        asyncio.run(_Suite(settings, folder, on_record).run(todo))
+
+
+class _Suite:
+    def __init__(self, settings: RunSettings, folder: Path, on_record: Callable[[RunRecord], None]) -> None:
+        self.settings, self.folder, self.on_record = settings, folder, on_record
+        self.server = Server(folder / "hook")
+
+    async def run(self, todo: list[PlannedRun]) -> None:
+        async with self.server:
+            workers = {
+                entrypoint: Worker(self.server, self.settings, entrypoint, self.folder)
+                for entrypoint in dict.fromkeys(p.entrypoint for p in todo)
+            }
+            try:
+                await _all(self.settings.parallel, iter([w.start for w in workers.values()]))
+                await _all(self.settings.parallel, (self._task(workers[p.entrypoint], p) for p in todo))
+            finally:
+                await asyncio.gather(*(w.stop() for w in workers.values()))
+
+    def _task(self, worker: Worker, planned: PlannedRun) -> Callable[[], Any]:
+        async def task() -> None:
+            self.on_record(await self._carry_out(worker, planned))
+
+        return task
+
+    async def _carry_out(self, worker: Worker, planned: PlannedRun) -> RunRecord:
+        token = secrets.token_hex(16)
+        session = Session(planned.experiment.faults if planned.phase == "chaos" else (), planned.seed)
+        live = LiveRun(token, session, lambda: worker.kill(token))
+        self.server.runs[token] = live
+        temporary = self.folder / token
+        temporary.mkdir()
+        try:
+            ended = await worker.run(self._job(planned, token, temporary))
+            await live.drain(DRAIN_S)
+        finally:
+            del self.server.runs[token]
+            await _remove(temporary)
+        ending = self._ending(live, ended)
+        if ending.outcome not in ("ok", "error"):
+            session.trace.duration_s = live.elapsed_s
+        return judge_run(planned, session, ending)
+
+    def _job(self, planned: PlannedRun, token: str, temporary: Path) -> dict[str, Any]:
+        environment = {hook.SOCKET: str(self.server.path), hook.RUN: token}
+        environment |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(temporary))
+        if planned.seed is not None:
+            environment[hook.SEED] = str(planned.seed)
+        arguments = Encoder(_refuse).encode(planned.experiment.arguments)
+        return {"run": token, "environment": environment, "arguments": arguments}
+
+    def _ending(self, live: LiveRun, ended: Exit) -> Ending:
+        if live.ending is not None:
+            return live.ending
+        if ended.kind == "timeout":
+            return Ending("timeout", f"stopped after {self.settings.timeout_s:g} s")
+        last = ended.tail.strip().splitlines()[-1:] or [""]
+        if ended.kind == "lost":
+            return Ending("crash", f"the run was lost: {last[0]}")
+        how = f"with status {ended.status}" if (ended.status or 0) >= 0 else f"by signal {-(ended.status or 0)}"
+        return Ending("crash", f"the agent's process ended {how} before the run was over. {last[0]}".strip())
+
+
+async def _all(parallel: int, tasks: Iterator[Callable[[], Any]]) -> None:
+    """Carry out tasks, some at a time; the first error cancels the others and is raised."""
+
+    async def lane() -> None:
+        for task in tasks:
+            await task()
+
+    lanes = [asyncio.create_task(lane()) for _ in range(max(1, parallel))]
+    try:
+        await asyncio.gather(*lanes)
+    finally:
+        for running in lanes:
+            running.cancel()
+        await asyncio.gather(*lanes, return_exceptions=True)
+
+
+def _refuse(value: Any, _encoder: Encoder) -> list[Any]:
+    raise UsageError(f"a {type(value).__name__} cannot be handed to an agent", where="spec.target.args")
+
+
+@contextmanager
+def _scratch(wanted: Path) -> Iterator[Path]:
+    """Yield a folder of our own, whose paths are short enough for a socket."""
+    wanted.mkdir(parents=True, exist_ok=True)
+    parent = str(wanted.resolve())
+    if len(os.fsencode(parent)) > SOCKET_PATH_LIMIT - 24:
+        parent = tempfile.gettempdir() if len(tempfile.gettempdir()) < SOCKET_PATH_LIMIT - 24 else "/tmp"  # noqa: S108
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))
+    try:
+        yield folder
+    finally:
+        _delete(folder)
+
+
+@contextmanager
+def _descendants() -> Iterator[None]:
+    """Inherit what the agent's processes leave behind, and kill it at the end."""
+    before, session = process.children(), os.getsid(0)
+    process.inherit_orphans()
+    try:
+        yield
+    finally:
+        # agents run in sessions of their own; another child of this process is none of our business
+        process.kill_children(lambda pid: pid in before or process.session_of(pid) == session)
+        process.inherit_orphans(False)
+
+
+async def _remove(folder: Path) -> None:
+    try:
+        folder.rmdir()  # most agents leave nothing
+    except OSError:
+        await asyncio.to_thread(_delete, folder)
+
+
+def _delete(folder: Path) -> None:
+    """Delete a tree, read-only folders in it too; what cannot be deleted stays."""
+    for path, folders, _files in os.walk(folder):
+        for name in folders:
+            inner = Path(path, name)
+            if not inner.is_symlink():
+                inner.chmod(stat.S_IRWXU)
+    shutil.rmtree(folder, ignore_errors=True)

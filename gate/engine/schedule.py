@@ -1,0 +1,69 @@
+"""Which runs there are, and how they are to be run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gate.errors import UsageError
+from gate.experiment import Experiment
+from gate.report import PHASES, Phase
+
+Isolation = Literal["fork", "process", "none"]
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How the agent is started; `environment` is all it gets. `runs`, `seed` and `target` override the files."""
+
+    python: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str]
+    parallel: int
+    timeout_s: float
+    scratch: Path
+    runs: int | None = None
+    default_runs: int = 40
+    seed: int | None = None
+    target: str | None = None
+    isolation: Isolation = "fork"
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run to come. `seed` is the run's own; None: unseeded."""
+
+    experiment: Experiment
+    phase: Phase
+    index: int
+    seed: int | None
+    entrypoint: str
+
+    @property
+    def key(self) -> tuple[str, Phase, int]:
+        """Return what names this run in a suite."""
+        return self.experiment.name, self.phase, self.index
+
+
+def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[PlannedRun]:
+    """Return every run of a suite: experiment by experiment, the baseline first where there is one.
+
+    Raises:
+        UsageError: an experiment that names no entry point, when none is given for all.
+    """
+    planned = []
+    for experiment in experiments:
+        entrypoint = settings.target or experiment.entrypoint
+        if entrypoint is None:
+            raise UsageError(
+                "no entry point", where=experiment.path, fix="add spec.target.entrypoint: module:callable, or --target"
+            )
+        first = experiment.seed if settings.seed is None else settings.seed
+        runs = settings.runs or experiment.runs or settings.default_runs
+        for phase in PHASES:
+            if phase == "baseline" and not experiment.baseline:
+                continue
+            for index in range(runs):
+                seed = None if first is None else first + index
+                planned.append(PlannedRun(experiment, phase, index, seed, entrypoint))
+    return planned

@@ -1,0 +1,238 @@
+"""One worker process, seen from the gate: started, given runs, watched, replaced when it dies."""
+
+import asyncio
+import contextlib
+import secrets
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from gate.chaos import process, wire
+from gate.engine.schedule import RunSettings
+from gate.engine.server import Server
+from gate.errors import BrokenEnvironmentError
+
+HOOK = Path(process.__file__).with_name("worker.py")
+START_LIMIT_S = 30.0
+IMPORT_LIMIT_S = 300.0
+GRACE_S = 5.0
+"""How long a worker may take to report the end of a run that it was told to kill."""
+RESTARTS = 5
+"""How often in a row a worker is replaced without having finished a run."""
+_SHOWN_LINES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a run's process ended. `status`: exit code, negative for a signal, None if the worker was lost with it."""
+
+    kind: Literal["exited", "timeout", "lost"]
+    status: int | None = None
+    tail: str = ""
+
+
+@dataclass(slots=True)
+class _Job:
+    finished: asyncio.Future[Exit]
+    expired: bool = False
+    timers: list[asyncio.TimerHandle] = field(default_factory=list)
+
+
+class Worker:
+    """Starts an interpreter for one entry point and has it carry out runs."""
+
+    def __init__(self, server: Server, settings: RunSettings, entrypoint: str, scratch: Path) -> None:
+        self._server, self._settings, self._entrypoint = server, settings, entrypoint
+        self._scratch = scratch
+        self._lock = asyncio.Lock()
+        self._process: _Process | None = None
+        self._failures = 0
+
+    async def start(self) -> None:
+        """Have a process that has imported the target, a new one if there is none.
+
+        Raises:
+            BrokenEnvironmentError: the interpreter does not start, or the target cannot be imported.
+        """
+        async with self._lock:
+            if self._process is None or not self._process.alive:
+                self._process = _Process(self._server, self._settings, self._entrypoint, self._scratch)
+                await self._process.start()
+
+    async def run(self, job: dict[str, Any]) -> Exit:
+        """Carry out one run, at most `timeout_s` long."""
+        if self._failures > RESTARTS:
+            return Exit("lost", tail=f"its worker died {self._failures} times in a row")
+        await self.start()
+        assert self._process is not None  # noqa: S101 (start has set it or raised)
+        ended = await self._process.run(job, self._settings.timeout_s)
+        self._failures = self._failures + 1 if ended.kind == "lost" else 0
+        return ended
+
+    def kill(self, run: str) -> None:
+        """End a run before its time."""
+        if self._process is not None:
+            self._process.kill(run)
+
+    async def stop(self) -> None:
+        """End the process and everything it started."""
+        if self._process is not None:
+            await self._process.stop()
+
+
+class _Process:
+    def __init__(self, server: Server, settings: RunSettings, entrypoint: str, scratch: Path) -> None:
+        self._server, self._settings, self._entrypoint = server, settings, entrypoint
+        self._token = secrets.token_hex(16)
+        self._folder = scratch / f"worker-{self._token[:8]}"
+        self._loop = asyncio.get_running_loop()
+        self._greeted: asyncio.Future[None] = self._loop.create_future()
+        self._ready: asyncio.Future[str] = self._loop.create_future()
+        self._gone = asyncio.Event()
+        self._transport: asyncio.Transport | None = None
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._jobs: dict[str, _Job] = {}
+
+    @property
+    def alive(self) -> bool:
+        return not self._gone.is_set()
+
+    async def start(self) -> None:
+        self._server.workers[self._token] = self
+        self._folder.mkdir()
+        environment = {k: v for k, v in self._settings.environment.items() if not k.startswith("CHAOS_GATE_")}
+        environment |= {"CHAOS_GATE_SOCKET": str(self._server.path), "TMPDIR": str(self._folder)}
+        command = [*self._settings.python, str(HOOK), str(self._server.path), self._token, self._entrypoint]
+        try:
+            with (self._folder / "output").open("wb") as output:
+                self._popen = subprocess.Popen(
+                    command,
+                    cwd=self._settings.cwd,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise self._broken(f"the agent's interpreter does not start: {error}") from None
+        await self._await_first_words(self._popen)
+
+    async def _await_first_words(self, popen: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + START_LIMIT_S
+        while not self._greeted.done():
+            if popen.poll() is not None:
+                raise self._broken(
+                    f"the agent's interpreter ended at once with status {popen.returncode}", self._tail()
+                )
+            if time.monotonic() > deadline:
+                await self.stop()
+                raise self._broken(f"the agent's interpreter said nothing for {START_LIMIT_S:.0f} s", self._tail())
+            await asyncio.wait([self._greeted], timeout=0.05)
+        gone = asyncio.ensure_future(self._gone.wait())
+        first: list[asyncio.Future[Any]] = [self._ready, gone]
+        await asyncio.wait(first, timeout=IMPORT_LIMIT_S, return_when=asyncio.FIRST_COMPLETED)
+        gone.cancel()
+        if not self._ready.done():
+            died = self._gone.is_set()
+            await self.stop()
+            what = "ended the interpreter" if died else f"took longer than {IMPORT_LIMIT_S:.0f} s"
+            raise self._broken(f"importing {self._entrypoint} {what}", self._tail())
+        if traceback := self._ready.result():
+            await self.stop()
+            raise self._broken(f"{self._entrypoint} cannot be imported", traceback)
+
+    def _broken(self, what: str, detail: str = "") -> BrokenEnvironmentError:
+        python = " ".join(self._settings.python)
+        shown = "\n".join("    " + line for line in detail.strip().splitlines()[-_SHOWN_LINES:])
+        module = self._entrypoint.partition(":")[0]
+        return BrokenEnvironmentError(
+            f"{what}\n{shown}" if shown else what,
+            fix=f"`{python} -c 'import {module}'` must work in {self._settings.cwd}; --python names the interpreter "
+            "that has the agent's packages, --target its module:callable",
+        )
+
+    def _tail(self) -> str:
+        try:
+            with (self._folder / "output").open("rb") as file:
+                file.seek(max(0, file.seek(0, 2) - 8_000))
+                return file.read().decode("utf-8", "backslashreplace")
+        except OSError:
+            return ""
+
+    # what the server tells
+
+    def connected(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def receive(self, message: dict[str, Any]) -> None:
+        op = message["op"]
+        if op == "worker" and not self._greeted.done():
+            self._greeted.set_result(None)
+        elif op in ("ready", "broken") and not self._ready.done():
+            self._ready.set_result(message.get("traceback", ""))
+        elif op == "exited":
+            self._finish(message["run"], Exit("exited", message["status"], message["tail"]))
+
+    def lost(self) -> None:
+        self._gone.set()
+        for run in list(self._jobs):
+            self._finish(run, Exit("lost", tail=self._tail() or "its worker died"))
+
+    # runs
+
+    async def run(self, job: dict[str, Any], timeout_s: float) -> Exit:
+        run = job["run"]
+        state = _Job(self._loop.create_future())
+        if not self._say({"op": "run", **job}):
+            return Exit("lost", tail="its worker died")
+        self._jobs[run] = state
+        state.timers.append(self._loop.call_later(timeout_s, self._expire, run))
+        try:
+            return await state.finished
+        finally:
+            self._jobs.pop(run, None)
+            for timer in state.timers:
+                timer.cancel()
+
+    def kill(self, run: str) -> None:
+        state = self._jobs.get(run)
+        if state is not None:
+            self._say({"op": "kill", "run": run})
+            state.timers.append(self._loop.call_later(GRACE_S, self._abandon))
+
+    def _expire(self, run: str) -> None:
+        self._jobs[run].expired = True
+        self.kill(run)
+
+    def _abandon(self) -> None:
+        """Give up a worker that no longer answers."""
+        if self._popen is not None:
+            process.kill(self._popen.pid)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _finish(self, run: str, ended: Exit) -> None:
+        state = self._jobs.pop(run, None)
+        if state is not None and not state.finished.done():
+            state.finished.set_result(Exit("timeout", ended.status, ended.tail) if state.expired else ended)
+
+    def _say(self, message: dict[str, Any]) -> bool:
+        if self._transport is None or self._transport.is_closing() or not self.alive:
+            return False
+        self._transport.write(wire.dumps(message).encode("ascii") + b"\n")
+        return True
+
+    async def stop(self) -> None:
+        """Close the connection, which ends the worker; kill it if it does not go by itself."""
+        if self._transport is not None:
+            self._transport.close()
+        popen = self._popen
+        if popen is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(popen.wait, GRACE_S if self._transport is not None else 0)
+            process.kill(popen.pid)
+            await asyncio.to_thread(popen.wait)
+        self._server.workers.pop(self._token, None)
