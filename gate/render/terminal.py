@@ -60,7 +60,7 @@ def _zero_failures(report: Report, width: int) -> list[str]:
 
     probes = [p for e in report.experiments for p in e.probes if p.threshold >= 1]
     perfect = sorted({p.runs for p in probes if p.runs and p.passes == p.runs})
-    said = "{:,} of {:,} passes show a failure rate below {}, no more (95 % confidence)."
+    said = "{:,} of {:,} passes prove a failure rate below {}, not zero (95 % confidence)."
     return [
         line
         for runs in perfect[:ZERO_FAILURES_SHOWN]

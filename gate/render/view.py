@@ -13,7 +13,7 @@ SHOWN = 5
 TABLE_SHOWN = 10
 MORE = Own("more")
 
-CAPS = (500, 200, 100, 50, 20, 10, 5, 2, 0)
+CAPS = (500, 300, 200, 150, 100, 75, 50, 35, 20, 10, 5, 2, 0)
 """How many rows a section keeps, open and folded together, when even those do not fit; tried in turn."""
 
 
@@ -174,12 +174,12 @@ def _sections(comparison: Comparison) -> list[Section]:
 
 
 def _critical(comparison: Comparison, note: Part | None) -> Section:
-    alpha = comparison.policy.alpha
+    alpha, has_base = comparison.policy.alpha, comparison.base is not None
     items = [
-        Item((wording.new_critical(f, alpha),), detail=f.detail if f.detail.strip() else None)
+        Item((wording.new_critical(f, alpha, has_base=has_base),), detail=f.detail if f.detail.strip() else None)
         for f in comparison.new_critical
     ]
-    title = "New critical findings" if comparison.base else "Critical findings"
+    title = "New critical findings" if has_base else "Critical findings"
     return _section(title, items, note=note)
 
 

@@ -246,10 +246,12 @@ def violated(finding: CriticalFinding) -> Sentence:
     return say("{} (passes must reach {})", often, number.share(finding.threshold))
 
 
-def new_critical(finding: CriticalFinding, alpha: float) -> Sentence:
+def new_critical(finding: CriticalFinding, alpha: float, *, has_base: bool) -> Sentence:
     """Return the sighting, with what it can and cannot tell about the pull request that made it."""
     facts = say("{} — {}", name(finding), violated(finding))
     base = finding.base
+    if not has_base:
+        return facts
     if base is None:
         return say("{}, the base has no such probe", facts)
     if not base.runs:

@@ -220,13 +220,13 @@ def test_hostile_text__every_field_stays_inert(text: str) -> None:
 
 
 @given(st.lists(HOSTILE.filter(shown), min_size=1, max_size=7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_hostile_text__generated_stays_inert(texts: list[str]) -> None:
     assert_inert(texts)
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=7), st.sampled_from(get_args(Verdict)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_terminal__no_control_characters_and_within_the_width(texts: list[str], verdict: Verdict) -> None:
     comparison = comparison_of(cycle(texts), verdict=verdict)
     text = render_terminal(comparison)
@@ -236,7 +236,7 @@ def test_terminal__no_control_characters_and_within_the_width(texts: list[str], 
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=7), st.integers(min_value=9_000, max_value=60_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_limit__never_exceeded_and_nothing_cut_within(texts: list[str], limit: int) -> None:
     one = comparison_of(cycle(texts))
     comparison = one.model_copy(update={"rows": one.rows * 12, "warnings": one.warnings * 12})
