@@ -190,15 +190,17 @@ class BranchStore(Store):
         """Return the files of the key; one request, unless the branch is too large for one."""
         listed, folder = self._client.tree(commit, recursive=True), ""
         if listed.truncated:
-            for name in ("v1", self._key):
-                level = self._client.tree(listed.sha if folder else commit, recursive=False)
-                entry = next((e for e in level.tree if e.path == name and e.type == "tree"), None)
-                if entry is None:
+            sha, folder = commit, f"{self._root}/"
+            for name in self._root.split("/"):
+                level = self._client.tree(sha, recursive=False).tree
+                sha = next((e.sha for e in level if e.path == name and e.type == "tree"), "")
+                if not sha:
                     return {}
-                listed, folder = listed.model_copy(update={"sha": entry.sha}), f"{folder}{name}/"
-            listed = self._client.tree(listed.sha, recursive=True)
-        found = {f"{folder}{e.path}": (e.sha, e.size or 0) for e in listed.tree if e.type == "blob"}
-        return {path: blob for path, blob in found.items() if path.startswith(f"{self._root}/")}
+            listed = self._client.tree(sha, recursive=True)
+            if listed.truncated:
+                raise BrokenEnvironmentError("too many files to list", where=self._place(self._root), fix="delete some")
+        files = {f"{folder}{e.path}": (e.sha, e.size or 0) for e in listed.tree if e.type == "blob"}
+        return {path: file for path, file in files.items() if path.startswith(f"{self._root}/")}
 
     def _file(self, snapshot: _Snapshot, path: str) -> bytes | None:
         blob, size = snapshot.files.get(path, ("", 0))
