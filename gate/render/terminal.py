@@ -116,7 +116,8 @@ def _table(columns: Sequence[Part], rows: Iterable[Sequence[Part]], width: int) 
     for at, each in zip(named, _shares([widths[at] for at in named], max(room, 4 * len(named))), strict=True):
         widths[at] = each
     return [
-        fit((" " * GAP).join(pad(text, widths[at]) for at, text in enumerate(row)).rstrip(), width) for row in table
+        fit((" " * GAP).join(pad(squeeze(text, widths[at]), widths[at]) for at, text in enumerate(row)).rstrip(), width)
+        for row in table
     ]
 
 
@@ -152,6 +153,14 @@ def fit(text: str, width: int) -> str:
             break
         kept += character
     return kept + "…"
+
+
+def squeeze(text: str, width: int) -> str:
+    """Return the text, cut in the middle where it is wider than `width` columns: names often differ at their ends."""
+    if cells(text) <= width or width < 5:
+        return fit(text, width)
+    tail = fit(text[::-1], width // 2)[::-1].removeprefix("…")
+    return fit(text, width - cells(tail)) + tail
 
 
 def pad(text: str, width: int) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from gate.policy import Policy
-from gate.render.terminal import cells, fit, pad, render_report_terminal, render_terminal, wrap
+from gate.render.terminal import cells, fit, pad, render_report_terminal, render_terminal, squeeze, wrap
 from gate.report import ExperimentReport, Outcomes, ProbeReport, Report, Spend, Suite
 from tests.golden.comparisons import FAILED, QUIET, comparison, huge, unchanged
 
@@ -96,6 +96,21 @@ def test_report_terminal__without_experiments_says_so() -> None:
 def test_fit__counts_columns(text: str, width: int, shown: str) -> None:
     assert fit(text, width) == shown
     assert cells(pad(text, width)) == width
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "shown"),
+    [
+        ("control-guardrail-dos", 21, "control-guardrail-dos"),
+        ("control-guardrail-outage", 20, "control-gu…il-outage"),
+        ("fails_closed(guardrail*, send_*) (baseline)", 24, "fails_closed… (baseline)"),
+        ("漢字漢字漢字漢字", 9, "漢字漢…字"),
+        ("abcdef", 4, "abc…"),
+    ],
+)
+def test_squeeze__cuts_in_the_middle(text: str, width: int, shown: str) -> None:
+    assert squeeze(text, width) == shown
+    assert cells(shown) <= width
 
 
 def test_wrap__breaks_words_that_are_too_long() -> None:
