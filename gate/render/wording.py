@@ -131,8 +131,8 @@ def decided_by(comparison: Comparison) -> Sentence:
         return say("No probe could be tested against a base.")
     alpha = number.level(comparison.policy.alpha)
     if all(r.decided_by == "exact_test" for r in tested):
-        each = say("by a single one-sided exact test at alpha {}", alpha)
-        how = each if len(tested) == 1 else say("each of {} probes {}", len(tested), each)
+        each = say(" for each of {} probes", len(tested)) if len(tested) > 1 else say("")
+        how = say("by a single one-sided exact test at alpha {}{}", alpha, each)
     else:
         how = say(
             "by one-sided exact tests, {} corrected together (step-down) to alpha {}",

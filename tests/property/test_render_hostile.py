@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import date
+from functools import cache
 from html.parser import HTMLParser
 from typing import get_args
 
@@ -198,20 +199,37 @@ def cycle(texts: list[str]) -> Callable[[], str]:
     return next_text
 
 
+RENDERERS: tuple[Callable[[Comparison], str], ...] = (
+    lambda c: render_comment(c, marker=MARKER, links=LINKS),
+    lambda c: render_summary(c, links=LINKS),
+    lambda c: check_summary(c, links=LINKS),
+)
+
+
+@cache
+def harmless_parts(render: Callable[[Comparison], str], has_base: bool) -> list[str]:
+    return parse(render(comparison_of(lambda: "harmless", has_base=has_base))).parts
+
+
 def assert_inert(texts: list[str]) -> None:
     """Compare with the same comparison full of harmless words: only what stands in code spans may differ."""
-    renderers: list[Callable[[Comparison], str]] = [
-        lambda c: render_comment(c, marker=MARKER, links=LINKS),
-        lambda c: render_summary(c, links=LINKS),
-        lambda c: check_summary(c, links=LINKS),
-    ]
     for has_base in (True, False):
-        hostile, harmless = (comparison_of(cycle(t), has_base=has_base) for t in (texts, ["harmless"] * len(texts)))
-        for render in renderers:
+        hostile = comparison_of(cycle(texts), has_base=has_base)
+        for render in RENDERERS:
             markdown = render(hostile)
-            assert parse(markdown).parts == parse(render(harmless)).parts
+            assert parse(markdown).parts == harmless_parts(render, has_base)
             assert markdown.count("<!--") == markdown.count("-->") == ("attempt=1" in markdown.splitlines()[-1])
         assert read_marker(render_comment(hostile, marker=MARKER)) == MARKER
+
+
+@pytest.mark.parametrize("render", RENDERERS, ids=["comment", "summary", "check"])
+def test_harmless_text__has_only_our_own_markup(render: Callable[[Comparison], str]) -> None:
+    tags = {part.split(" ")[0] for part in harmless_parts(render, True) if part.startswith("<") and part[1] not in "/!"}
+    ours = "<a <code <details <li <p <strong <summary <table <tbody <td <th <thead <tr <ul"
+    assert tags == set(ours.split())
+    assert [p for p in harmless_parts(render, True) if p.startswith("<a ")] == [
+        "<a [('href', 'https://example.org/run')]>"
+    ]
 
 
 @pytest.mark.parametrize("text", [t for t in SEEDS if shown(t)], ids=lambda t: repr(t)[:30])

@@ -171,7 +171,7 @@ def test_undecided_summary__one_line(needed: list[int | None], said: str) -> Non
     ("methods", "said"),
     [
         (["exact_test"], "Decided by a single one-sided exact test at alpha .05."),
-        (["exact_test"] * 2, "Decided each of 2 probes by a single one-sided exact test at alpha .05."),
+        (["exact_test"] * 2, "Decided by a single one-sided exact test at alpha .05 for each of 2 probes."),
         (
             ["step_down"] * 3,
             "Decided by one-sided exact tests, 3 probes corrected together (step-down) to alpha .05.",
