@@ -1,5 +1,6 @@
 """The comment, then the check. What GitHub refuses becomes data: it never changes a verdict."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -100,6 +101,10 @@ def publish(
     """
     gaps: list[Gap] = []
     comment_url, check_url, superseded = "", "", False
+    found = None
+    if check is not None:
+        with contextlib.suppress(ApiError):  # looked for first, since it tells whose comments are ours
+            found = client.find_check_run(check.head_sha, check.name, check.key)
     if pull_request is not None and mode != "off":
         try:
             comment_url, superseded = _put_comment(client, pull_request, head_sha, texts.comment, comparison, mode)
@@ -107,7 +112,9 @@ def publish(
             gaps.append(_gap("comment", error))
     if check is not None:
         conclusion = conclusion_of(comparison)
-        completed = complete_check(client, check, conclusion, texts.check_title, texts.check_summary, texts.annotations)
+        completed = complete_check(
+            client, check, conclusion, texts.check_title, texts.check_summary, texts.annotations, found=found
+        )
         if isinstance(completed, Gap):
             gaps.append(completed)
         else:
@@ -188,12 +195,18 @@ def complete_check(
     title: str,
     summary: str,
     annotations: Sequence[Annotation] = (),
+    *,
+    found: CheckRun | None = None,
 ) -> CheckRun | Gap:
-    """Give the check its conclusion, whether or not it was opened before; also how a crash is told."""
+    """Give the check its conclusion, whether or not it was opened before; also how a crash is told.
+
+    `found` is the check run where it is known already.
+    """
     batches = [annotations[i : i + ANNOTATIONS] for i in range(0, len(annotations), ANNOTATIONS)]
     fields = {"status": "completed", "conclusion": conclusion}
     try:
-        run = _put_check(client, check, fields | {"output": _output(title, summary, batches[0] if batches else ())})
+        output = _output(title, summary, batches[0] if batches else ())
+        run = _put_check(client, check, fields | {"output": output}, found)
         for batch in batches[1:]:
             client.edit_check_run(run.id, {"output": _output(title, summary, batch)})
     except ApiError as error:
@@ -216,11 +229,11 @@ def _output(title: str, summary: str, annotations: Sequence[Annotation]) -> dict
     return {"title": title, "summary": summary} | ({"annotations": remarks} if remarks else {})
 
 
-def _put_check(client: Client, check: Check, fields: dict[str, Any]) -> CheckRun:
+def _put_check(client: Client, check: Check, fields: dict[str, Any], found: CheckRun | None = None) -> CheckRun:
     """Update the check run that is there, else create it."""
     if check.details_url:
         fields = fields | {"details_url": check.details_url}
-    found = client.find_check_run(check.head_sha, check.name, check.key)
+    found = found or client.find_check_run(check.head_sha, check.name, check.key)
     if found is not None:
         try:
             return client.edit_check_run(found.id, fields)

@@ -1,7 +1,8 @@
 """Where base reports live: a file per kind of store, and the choice of the base."""
 
 from gate.store.base import STORES, Store, parse_store
+from gate.store.checkout import first_parents_in, parents_in
 from gate.store.choice import Base, choose_base
 from gate.store.stored import Summary
 
-__all__ = ["STORES", "Base", "Store", "Summary", "choose_base", "parse_store"]
+__all__ = ["STORES", "Base", "Store", "Summary", "choose_base", "first_parents_in", "parents_in", "parse_store"]
