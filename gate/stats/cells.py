@@ -20,15 +20,16 @@ Ints = NDArray[np.int64]
 
 DEGREE = 10
 HALF_WIDTH = 0.4  # of a cell, in units of z: with DEGREE 10 the rest stays under 4e-9
-WINDOW_EXPONENT = 51.0  # mass left outside a window <= 2 exp(-51) per arm, by Bernstein's inequality
-ROUNDING = 1e-12
+WINDOW_EXPONENT = 70.0  # mass left outside a window <= 2 exp(-70) per arm, by Bernstein's inequality
+ROUNDING = 1e-15  # per log-factorial of all runs: what floating point may lose, relative to a probability's root
 
 _ORDERS = np.arange(DEGREE + 1)
 _DIAGONALS = (np.add.outer(_ORDERS, _ORDERS).ravel()[:, None] == _ORDERS).astype(np.float64)
 _BINOMIALS = np.array([[math.comb(i, j) for j in _ORDERS] for i in _ORDERS], dtype=np.float64)
 _LAG = np.maximum(np.subtract.outer(_ORDERS, _ORDERS), 0)
 PARTS = 8  # pieces a Bernstein polynomial is split into at each step of the search for its maximum
-PRECISION = 1e-10  # of that search
+TINY = 1e-16
+PRECISION = 1e-9  # of that search, relative
 
 
 def _affine(start: float, stop: float) -> Floats:
@@ -65,7 +66,7 @@ class Polynomials:
         return bounds
 
     def largest(self, decide_at: float | None = None) -> float:
-        """The largest value on any cell, at most 1e-10 too high; only on which side of `decide_at` it lies, if given."""
+        """The largest value on any cell, at most one part in 1e9 too high; only on which side of `decide_at` it lies, if given."""
         pieces = self.coefficients @ _BERNSTEIN
         reached = 0.0
         while True:
@@ -75,9 +76,10 @@ class Polynomials:
             top = float(tops.max())
             if decide_at is not None and (reached > decide_at or top <= decide_at):
                 return min(1.0, max(reached, top))
-            if top <= reached + PRECISION:
-                return min(1.0, reached + PRECISION)
-            pieces = (pieces[tops > reached + PRECISION / 2] @ _SPLIT).reshape(-1, DEGREE + 1)
+            enough = reached * (1 + PRECISION) + TINY
+            if top <= enough:
+                return min(1.0, enough)
+            pieces = (pieces[tops > enough] @ _SPLIT).reshape(-1, DEGREE + 1)
 
 
 class RateCells:
@@ -92,7 +94,7 @@ class RateCells:
         information = base_runs / (base_rate * (1 - base_rate)) + head_runs / (head_rate * (1 - head_rate))
         z2 = self.half**2 * information
         tail = z2 ** (DEGREE + 1) / math.factorial(DEGREE + 1) / (1 - z2 / (DEGREE + 2))
-        self._rest_per_deviation = np.sqrt(tail)
+        self._rest_per_deviation = np.sqrt(tail) + ROUNDING * float(gammaln(base_runs + head_runs + 1.0))
         self._base_first, self._base = _taylor_window(base_runs, base_rate, self.half)
         if drop == 0 and base_runs == head_runs:
             self._head_first, head = self._base_first, self._base
@@ -106,7 +108,7 @@ class RateCells:
         self._rows = np.arange(cells)[:, None] * (width + 1)
         self._width = width
         cut = self._base.shape[2] <= base_runs or width <= head_runs
-        self._extra_rest = ROUNDING + (4 * math.exp(-WINDOW_EXPONENT / 2) if cut else 0.0)
+        self._extra_rest = TINY + (4 * math.exp(-WINDOW_EXPONENT / 2) if cut else 0.0)
         self.largest_rest = float(self._rest_per_deviation.max()) / 2 + self._extra_rest
 
     def __len__(self) -> int:

@@ -213,7 +213,8 @@ def _restricted_base_rate(base_rate: Floats, head_rate: Floats, ratio: float, dr
     d = -base_rate * drop * (1 + drop)
     v = (b / (3 * a)) ** 3 - b * c / (6 * a * a) + d / (2 * a)
     u = np.copysign(np.sqrt(np.maximum((b / (3 * a)) ** 2 - c / (3 * a), 1e-300)), v)
-    angle = (math.pi + np.arccos(np.clip(v / u**3, -1, 1))) / 3
+    cosine = np.divide(v, u**3, out=np.zeros_like(v), where=u**3 != 0)
+    angle = (math.pi + np.arccos(np.clip(cosine, -1, 1))) / 3
     rate: Floats = np.clip(2 * u * np.cos(angle) - b / (3 * a), drop, 1)
     for _ in range(2):  # arccos loses half the digits near its ends: polish
         value = ((a * rate + b) * rate + c) * rate + d

@@ -5,12 +5,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from gate.stats.berger_boos import GAMMA
 from gate.stats.cells import binomial_pmf, region_probability
 from gate.stats.checks import check_count, check_level, check_passes, check_rate, check_runs, check_table
 from gate.stats.exact import Test, check_test, rejection_boundary
 from gate.stats.noninferiority import noninferiority_boundary
 
-MAX_PLANNED_RUNS = 20_000
+MAX_PLANNED_RUNS = 5_000
+FAR_MORE_RUNS = 20  # times the runs of a given base: what the head cannot reach there is called out of reach
 
 
 def exact_power(
@@ -43,7 +45,8 @@ def runs_for_power(
     probability `power` or more.
 
     Exact power is saw-toothed: a few more runs than this can have slightly less. No smaller number reaches `power`.
-    Raises ValueError where the drop is larger than the rate, or no number of runs up to 20,000 is enough.
+    Raises ValueError where the drop is larger than the rate, and where the power is out of reach: for any number of runs
+    up to 5,000 or, with a base given, still at 20 times its runs.
     """
     check_rate("base_rate", base_rate)
     check_level("min_effect", min_effect)
@@ -52,13 +55,13 @@ def runs_for_power(
     check_level("alpha", alpha)
     check_level("power", power)
     check_test(test)
+    if test == "unconditional" and alpha <= GAMMA:
+        raise ValueError(f"alpha must exceed {GAMMA} for the unconditional test, got {alpha!r}")
     if base_runs is not None:
         check_count("base_runs", base_runs, at_least=1)
     runs = _runs_for_power(base_rate, min_effect, alpha, power, base_runs, test)
     if runs is None:
-        raise ValueError(
-            f"power of {power!r} is out of reach with base_runs {base_runs!r} at min_effect {min_effect!r}"
-        )
+        raise ValueError(f"power {power!r} is out of reach at min_effect {min_effect!r}, base_runs {base_runs!r}")
     return runs
 
 
@@ -73,13 +76,16 @@ def _runs_for_power(
 
     def enough_at_best(runs: int) -> bool:
         n1, n2 = arms(runs)
-        shared = (n1 * base_rate + n2 * head_rate) / (n1 + n2)
+        shared = (base_rate + head_rate) / 2
         return most_powerful(n1, n2, (shared, shared), (base_rate, head_rate), alpha) >= power
 
     def enough(runs: int) -> bool:
         return exact_power(*arms(runs), base_rate, head_rate, alpha=alpha, test=test) >= power
 
-    return _fewest(enough, enough_at_best, MAX_PLANNED_RUNS)
+    most = MAX_PLANNED_RUNS if base_runs is None else max(MAX_PLANNED_RUNS // 50, FAR_MORE_RUNS * base_runs)
+    if base_runs is not None and not enough(most):
+        return None
+    return _fewest(enough, enough_at_best, most)
 
 
 def smallest_visible_drop(
