@@ -16,7 +16,7 @@ def _run(call: Call) -> WorkflowRun:
 
 @serves("GET", f"{REPO}/actions/runs/{{run_id}}", "actions=read")
 def get_run(call: Call) -> Answer:
-    return Answer(200, call.shapes.workflow_run(_run(call)))
+    return Answer(200, call.shapes.run(_run(call)))
 
 
 @serves("GET", f"{REPO}/actions/runs/{{run_id}}/artifacts", "actions=read")

@@ -128,6 +128,12 @@ def _mend(document: Any) -> None:
             del node[key]
 
 
+@functools.cache
+def contract() -> Contract:
+    """GitHub's description as it is stored here, read once."""
+    return Contract()
+
+
 class Contract:
     """GitHub's description of the served operations, ready to judge."""
 
@@ -204,6 +210,10 @@ class Contract:
             for name in sorted(names)
         ]
         return min(failures, key=len)
+
+    def component(self, name: str, value: Any) -> list[str]:
+        """What is wrong with a document that should be `#/components/schemas/<name>`."""
+        return self._problems(f"/components/schemas/{name}", value)
 
     def _pointer(self, key: str) -> str:
         method, template = key.split(" ", 1)

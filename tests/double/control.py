@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ def _control(double: GitHubDouble, method: str, name: str, body: Any) -> Answer:
             if body["name"] not in CALLS:
                 raise ValueError(f"{body['name']} is not one of {', '.join(CALLS)}")
             result = getattr(double, body["name"])(**_arguments(body.get("arguments", {})))
-            return Answer(200, {"result": getattr(result, "__dict__", result) if result is not None else None})
+            return Answer(200, {"result": _plain(result)})
         case _:
             return Answer(404, {"error": f"no control endpoint {method} {name}"})
 
@@ -85,6 +86,13 @@ def _arguments(given: Json) -> Json:
     if "source" in arguments:
         arguments["source"] = Path(arguments["source"])
     return arguments
+
+
+def _plain(result: Any) -> Any:
+    """A record as JSON values; an archive stays behind."""
+    if not is_dataclass(result) or isinstance(result, type):
+        return result
+    return {name: value for name, value in asdict(result).items() if not isinstance(value, bytes)}
 
 
 def _settings(double: GitHubDouble, body: Json) -> Json:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from tests.double.hub import Hub
+from tests.double.ids import EPOCH
 from tests.double.repository import FileChange
 from tests.double.routes import Answer, ApiError, Call, not_found, serves
-from tests.double.shapes import EPOCH
 from tests.double.state import Comment, Pull, now
 
 MAX_BODY_CHARACTERS = 65536
@@ -58,6 +58,10 @@ def _history(hub: Hub, pull: Pull) -> tuple[list[FileChange], list[str]]:
     return git.changes(base, pull.head_sha), git.rev_list(f"{base}..{pull.head_sha}")[::-1]
 
 
+def _count(hub: Hub, pull: Pull) -> int:
+    return sum(comment.number == pull.number for comment in hub.state.comments.values())
+
+
 @serves("GET", f"{REPO}/pulls", "pull_requests=read")
 def list_pulls(call: Call) -> Answer:
     state = call.query.get("state", "open")
@@ -82,7 +86,7 @@ def list_pulls(call: Call) -> Answer:
 def get_pull(call: Call) -> Answer:
     pull = call.hub.pull(call.number("pull_number"))
     changes, commits = _history(call.hub, pull)
-    return Answer(200, call.shapes.pull(pull, changes, len(commits)))
+    return Answer(200, call.shapes.pull(pull, changes, len(commits), _count(call.hub, pull)))
 
 
 @serves("GET", f"{REPO}/pulls/{{pull_number}}/files", "pull_requests=read")
@@ -116,7 +120,8 @@ def list_pulls_of_commit(call: Call) -> Answer:
 
 @serves("GET", f"{REPO}/issues/{{issue_number}}", *_COMMENT_READ)
 def get_issue(call: Call) -> Answer:
-    return Answer(200, call.shapes.issue(call.hub.pull(call.number("issue_number"))))
+    pull = call.hub.pull(call.number("issue_number"))
+    return Answer(200, call.shapes.issue(pull, _count(call.hub, pull)))
 
 
 @serves("GET", f"{REPO}/issues/{{issue_number}}/comments", *_COMMENT_READ)

@@ -6,16 +6,16 @@ import io
 import re
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from tests.double.faults import Fault, Kind
 from tests.double.hub import Hub
 from tests.double.log import Exchange, Violation
 from tests.double.pipeline import PREFIX, Pipeline
 from tests.double.repository import BareRepository
+from tests.double.script import Script
 from tests.double.server import Server
 from tests.double.state import (
     GITHUB_ACTIONS,
@@ -33,10 +33,10 @@ from tests.double.state import (
 _AUTHOR = User("octocat")
 
 
-class GitHubDouble:
+class GitHubDouble(Script):
     """A local GitHub with one repository, kept in a real bare git repository.
 
-    A context manager; `directory` holds the repository and the records and is temporary when not given.
+    A context manager; `directory` keeps the repository and the records; without one nothing is kept.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class GitHubDouble:
         self._temporary = None if directory else tempfile.TemporaryDirectory(prefix="github-double-")
         self.directory = directory or Path(self._temporary.name if self._temporary else "")
         self.directory.mkdir(parents=True, exist_ok=True)
-        state_file = self.directory / "state.json"
+        state_file = self.directory / "state.json" if directory else None
         self.git = BareRepository(self.directory / "repository.git", default_branch)
-        state = State.load(state_file) if state_file.exists() else State()
+        state = State.load(state_file) if state_file and state_file.exists() else State()
         self.hub = Hub(repository, self.git, state, identity, default_branch, state_file=state_file)
         self._pipeline = Pipeline(self.hub, web, strict=strict, log=log)
         self._server = Server(self, self._pipeline, port)
@@ -114,78 +114,6 @@ class GitHubDouble:
     def permissions(self) -> dict[str, str]:
         """What the token may do, such as `{"checks": "none"}`; names not listed may be written."""
         return self.hub.permissions
-
-    # Faults
-
-    @property
-    def faults(self) -> Any:
-        return self._pipeline.faults
-
-    def fail(
-        self,
-        method: str = "*",
-        path: str = "",
-        status: int = 502,
-        times: int | None = 1,
-        when: Literal["before", "after"] = "before",
-        **more: Any,
-    ) -> Fault:
-        """Let matching requests answer `status`. See `Fault` for the other fields."""
-        return self._add(Fault(path=path, method=method, status=status, times=times, when=when, **more))
-
-    def _add(self, fault: Fault) -> Fault:
-        self._pipeline.faults.add(fault)
-        return fault
-
-    def _kind(self, kind: Kind, method: str, path: str, times: int | None, **more: Any) -> Fault:
-        return self._add(Fault(path=path, method=method, kind=kind, times=times, **more))
-
-    def forbid(self, method: str = "*", path: str = "", times: int | None = None, **more: Any) -> Fault:
-        """403 as for a token without the permission, with the header that names it."""
-        return self._kind("forbidden", method, path, times, **more)
-
-    def too_many_requests(
-        self, method: str = "*", path: str = "", times: int | None = 1, retry_after_s: int = 60, **more: Any
-    ) -> Fault:
-        """429 with `Retry-After`."""
-        return self._kind("too_many_requests", method, path, times, retry_after_s=retry_after_s, **more)
-
-    def primary_limit(self, method: str = "*", path: str = "", times: int | None = 1, **more: Any) -> Fault:
-        """403 with no requests remaining."""
-        return self._kind("primary_limit", method, path, times, **more)
-
-    def secondary_limit(
-        self, method: str = "*", path: str = "", times: int | None = 1, retry_after_s: int | None = 60, **more: Any
-    ) -> Fault:
-        """403 with the message of a secondary rate limit, and `Retry-After` unless None."""
-        return self._kind("secondary_limit", method, path, times, retry_after_s=retry_after_s, **more)
-
-    def protect_branch(self, branch: str) -> Fault:
-        """A ruleset that rejects every write to the branch."""
-        return self._kind("ruleset", "*", rf"/git/refs$|/git/refs/heads/{re.escape(branch)}$", None, branch=branch)
-
-    def drop(
-        self,
-        method: str = "*",
-        path: str = "",
-        times: int | None = 1,
-        when: Literal["before", "after"] = "before",
-        **more: Any,
-    ) -> Fault:
-        """Close the connection without an answer, before or after the effect."""
-        return self._kind("drop", method, path, times, when=when, **more)
-
-    def slow(self, delay_s: float, method: str = "*", path: str = "", times: int | None = 1) -> Fault:
-        """Answer late."""
-        return self._kind("slow", method, path, times, delay_s=delay_s)
-
-    def race(self, branch: str, times: int | None = 1) -> Fault:
-        """Let another writer move the branch just before each of the next updates of it."""
-        return self._kind("race", "PATCH", rf"/git/refs/heads/{re.escape(branch)}$", times, branch=branch)
-
-    def on(self, method: str, path: str, action: Callable[[], object], times: int | None = 1) -> Fault:
-        """Run `action` just before the next matching request is served."""
-        return self._kind("slow", method, path, times, action=action)
 
     # Seeds
 

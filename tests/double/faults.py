@@ -37,10 +37,11 @@ class Fault:
     """One rule. `path` is searched in the path without query or GHES prefix; `times` None never wears out.
 
     `when="after"` lets the effect happen and spoils only the answer. `skip` lets that many matching requests pass.
-    `body` replaces GitHub's JSON error with any text, sent as HTML. `branch` is what a `race` moves.
+    `body` replaces GitHub's JSON error with any text, sent as HTML. `branch` is what a `race` moves and
+    a `ruleset` protects.
     """
 
-    path: str
+    path: str = ""
     method: str = "*"
     kind: Kind = "error"
     status: int = 502
@@ -56,9 +57,14 @@ class Fault:
     hits: int = 0
     action: Callable[[], object] | None = None
 
-    def matches(self, method: str, path: str) -> bool:
-        spent = self.times is not None and self.hits >= self.times
-        return not spent and self.method in {"*", method} and re.search(self.path, path) is not None
+    def matches(self, method: str, path: str, body: Any) -> bool:
+        if self.times is not None and self.hits >= self.times:
+            return False
+        if self.kind == "ruleset" and self.branch:
+            named = path.endswith("/git/refs") and isinstance(body, dict) and body.get("ref")
+            if named != f"refs/heads/{self.branch}" and not path.endswith(f"/git/refs/heads/{self.branch}"):
+                return False
+        return self.method in {"*", method} and re.search(self.path, path) is not None
 
     def to_json(self) -> Json:
         """The rule without what only this process can hold."""
@@ -116,11 +122,11 @@ class FaultList:
         with self._lock:
             self._faults.clear()
 
-    def take(self, method: str, path: str) -> Fault | None:
+    def take(self, method: str, path: str, body: Any) -> Fault | None:
         """The rule this request meets, counted as used."""
         with self._lock:
             for fault in self._faults:
-                if fault.matches(method, path):
+                if fault.matches(method, path, body):
                     if fault.skip > 0:
                         fault.skip -= 1
                         return None

@@ -7,6 +7,7 @@ import json
 import secrets
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import IO, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.double.api import Operation, find
-from tests.double.contract import Contract
+from tests.double.contract import contract
 from tests.double.faults import Fault, FaultList
 from tests.double.hub import Hub
 from tests.double.log import Exchange, Violation
@@ -32,7 +33,7 @@ class Pipeline:
         self.hub = hub
         self.web = web
         self.faults = FaultList()
-        self.contract = Contract()
+        self.contract = contract()
         self.strict = strict
         self.requests: list[Exchange] = []
         self.violations: list[Violation] = []
@@ -47,7 +48,11 @@ class Pipeline:
     def handle(self, method: str, target: str, headers: dict[str, str], raw: bytes) -> Answer | None:
         """The answer, or None where the connection is to be dropped."""
         exchange = self._received(method, target, headers, raw)
-        answer = self._storage(exchange) if exchange.path.startswith(STORAGE) else self._answer(exchange, raw)
+        try:
+            answer = self._storage(exchange) if exchange.path.startswith(STORAGE) else self._answer(exchange, raw)
+        except Exception:  # noqa: BLE001 -- a bug of the double must show in the test, not in a thread
+            self.violations.append(Violation(exchange.number, "double", exchange.path, traceback.format_exc()))
+            answer = Answer(500, {"message": "the double failed"})
         if answer is not None:
             answer = self._finished(exchange, answer)
             exchange.status, exchange.response_headers = answer.status, answer.headers
@@ -80,7 +85,7 @@ class Pipeline:
         operation, parameters = found or (None, {})
         exchange.operation = operation.key if operation else None
         self._check_request(exchange, parameters)
-        fault = self.faults.take(exchange.method, exchange.path)
+        fault = self.faults.take(exchange.method, exchange.path, exchange.body)
         if fault:
             exchange.fault = fault.kind
             time.sleep(fault.delay_s)
@@ -108,7 +113,7 @@ class Pipeline:
     def _served(
         self, exchange: Exchange, operation: Operation | None, parameters: dict[str, str], raw: bytes
     ) -> Answer:
-        shapes = Shapes(self.hub, f"http://{exchange.host}{exchange.prefix}", self.web)
+        shapes = Shapes.of(self.hub, f"http://{exchange.host}{exchange.prefix}", self.web)
         try:
             if operation is None:
                 raise not_found()

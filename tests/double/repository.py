@@ -75,7 +75,7 @@ class BareRepository:
         self.path = path
         if not (path / "HEAD").exists():
             path.mkdir(parents=True, exist_ok=True)
-            self._run("init", "--bare", "--quiet", f"--initial-branch={default_branch}", str(path))
+            self._run("init", "--bare", "--quiet", "--template=", f"--initial-branch={default_branch}", str(path))
 
     def _environment(self, extra: dict[str, str] | None = None) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
