@@ -37,10 +37,11 @@ class BaseWish:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the head of a `workflow_run` lives: its pull request is looked up by owner, branch and head sha."""
+    """What a `workflow_run` ran for: its pull request is looked up by owner, branch and head sha, its report by run."""
 
     owner: str
     branch: str
+    run_id: int
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,9 @@ def _workflow_run(facts: "_Facts") -> Activity:
     branch = facts.optional("workflow_run", "head_branch")
     if not owner or not branch:
         return Activity(facts.event, "nothing", reason="the fork of the pull request is deleted", head_sha=head)
-    return Activity(facts.event, "publish", head_sha=head, source=Source(owner, branch))
+    return Activity(
+        facts.event, "publish", head_sha=head, source=Source(owner, branch, facts.number("workflow_run", "id"))
+    )
 
 
 def _merge_group(facts: "_Facts") -> Activity:

@@ -1,6 +1,7 @@
 """The one client of GitHub's REST API."""
 
 from gate.github.answer import CheckRun, Comment, PullRequest
+from gate.github.archive import read_member
 from gate.github.client import Client, same_text
 from gate.github.error import ApiError, ConflictError, NotFoundError, RateLimitedError, RefusedError, UnreachableError
 
@@ -15,5 +16,6 @@ __all__ = [
     "RateLimitedError",
     "RefusedError",
     "UnreachableError",
+    "read_member",
     "same_text",
 ]

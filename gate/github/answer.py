@@ -87,3 +87,11 @@ class Tree(Answer):
     sha: str
     tree: tuple[TreeEntry, ...]
     truncated: bool = False
+
+
+class Artifact(Answer):
+    """A zip archive that a workflow run left behind."""
+
+    id: int
+    name: str
+    expired: bool

@@ -11,13 +11,14 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from gate.errors import UsageError
-from gate.github.answer import Answer, CheckRun, Comment, Commit, PullRequest, Tree, User
+from gate.github.answer import Answer, Artifact, CheckRun, Comment, Commit, PullRequest, Tree, User
 from gate.github.error import ApiError, ConflictError, NotFoundError, Response, UnreachableError
 from gate.github.transport import Transport, backoff
 
 PAGE = 100
 MAX_PAGES = 100
 ANCESTRY_PAGES = 4
+MAX_ARCHIVE_BYTES = 10_000_000
 ACTIONS_LOGIN = "github-actions[bot]"
 """Who GITHUB_TOKEN writes as."""
 
@@ -90,6 +91,17 @@ class Client:
         """Return the open pull requests from `owner:branch` whose head is `head_sha`, oldest first."""
         found = self._pages(PullRequest, "/pulls", {"head": f"{owner}:{branch}", "state": "open"})
         return sorted((p for p in found if p.head.sha == head_sha), key=lambda p: p.number)
+
+    def artifact(self, run_id: int, name: str) -> bytes | None:
+        """Return the newest zip archive of this name of a workflow run; None if there is none, or no longer."""
+        found = self._pages(Artifact, f"/actions/runs/{run_id}/artifacts", {"name": name}, within="artifacts")
+        newest = max((a for a in found if a.name == name and not a.expired), key=lambda a: a.id, default=None)
+        if newest is None:
+            return None
+        answer = self._transport.send(
+            "GET", f"/repos/{self.repository}/actions/artifacts/{newest.id}/zip", redirect=True
+        )
+        return self._transport.download(answer.headers.get("location", ""), MAX_ARCHIVE_BYTES)
 
     # Comments
 

@@ -5,10 +5,11 @@ tell a 404 only when an attribute is touched; the retries repeat a POST after a 
 and never a PATCH.
 """
 
+import itertools
 import random
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gate import __version__
@@ -17,6 +18,7 @@ from gate.github.error import ApiError, RateLimitedError, Response, UnreachableE
 
 if TYPE_CHECKING:
     from github import Github
+    from requests import PreparedRequest
 
 MAX_WAIT_S = 90.0
 """All that one client waits for GitHub to recover: the pauses, and the time that failed requests took."""
@@ -60,10 +62,12 @@ class Transport:
         query: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
         harmless: bool = False,
+        redirect: bool = False,
     ) -> Response:
         """Return the first answer that is a success; `harmless` lets a POST be repeated like the other verbs.
 
-        A rate limit says that nothing was done, so that even a POST comes again after one.
+        A rate limit says that nothing was done, so that even a POST comes again after one. `redirect` makes an address
+        elsewhere (302) the success that is asked for.
 
         Raises:
             ApiError: no success within the attempts and within `MAX_WAIT_S`.
@@ -71,7 +75,7 @@ class Transport:
         for attempt in range(ATTEMPTS):
             started = self._clock()
             response = self._once(verb, path, query, body)
-            if 200 <= response.status < 300:
+            if 200 <= response.status < 300 or (redirect and response.status == 302):
                 return response
             self._waited_s += self._clock() - started
             error = error_of(verb, path, response)
@@ -79,6 +83,29 @@ class Transport:
             if pause is None or not self.pause(pause, attempt):
                 raise error
         raise AssertionError("not reached: there is no pause after the last attempt")
+
+    def download(self, url: str, limit_bytes: int) -> bytes:
+        """Return what lies at a signed address outside of the API, fetched without the token.
+
+        Raises:
+            ApiError: no answer, or more than `limit_bytes`.
+        """
+        import requests
+
+        for attempt in itertools.count():
+            try:
+                # The callable keeps requests from taking credentials out of a .netrc.
+                with requests.get(
+                    url, stream=True, timeout=TIMEOUT_S, allow_redirects=False, auth=lambda r: r
+                ) as answer:
+                    if answer.status_code == 200:
+                        return _bounded(answer.iter_content(65_536), limit_bytes)
+                    reason = str(answer.status_code)
+            except requests.RequestException as error:
+                reason = type(error).__name__
+            if not self.pause(backoff(attempt), attempt):
+                break
+        raise UnreachableError(f"the download failed ({reason})", fix="run the job again")
 
     def pause(self, seconds: float, attempt: int) -> bool:
         """Sleep before another attempt; False after the last one, or if that were more waiting than is allowed."""
@@ -130,6 +157,20 @@ class Transport:
                 seconds_between_writes=None,  # and 1 s before every write
             )
         return self._github
+
+
+def _nobody(request: "PreparedRequest") -> "PreparedRequest":
+    """Leave a request without credentials; without any callable, requests takes those of a .netrc."""
+    return request
+
+
+def _bounded(chunks: Iterable[bytes], limit_bytes: int) -> bytes:
+    content = bytearray()
+    for chunk in chunks:
+        content += chunk
+        if len(content) > limit_bytes:
+            raise ApiError(f"the download is larger than {limit_bytes:,} bytes")
+    return bytes(content)
 
 
 def backoff(attempt: int) -> float:

@@ -180,7 +180,7 @@ TABLE: dict[str, tuple[str, dict[str, Any], dict[str, Any], Activity]] = {
         "workflow_run",
         RUN(head_repo="someone/travel-agent"),
         {},
-        Activity("workflow_run", "publish", head_sha=HEAD_SHA, source=Source("someone", "feature")),
+        Activity("workflow_run", "publish", head_sha=HEAD_SHA, source=Source("someone", "feature", 1_000_001)),
     ),
     "workflow_run of a deleted fork": (
         "workflow_run",
@@ -249,6 +249,7 @@ def without(payload: dict[str, Any], *path: str, value: object = None) -> dict[s
         ("pull_request", without(PULL_REQUEST(), "pull_request", "base", "ref", value="a\nb"), "pull_request.base.ref"),
         ("merge_group", without(GROUP(), "merge_group", "base_sha"), "merge_group.base_sha"),
         ("workflow_run", without(RUN(), "workflow_run", "head_sha", value=["x"]), "workflow_run.head_sha"),
+        ("workflow_run", without(RUN(), "workflow_run", "id", value=-1), "workflow_run.id"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -329,7 +330,7 @@ HOSTILE = [
 def test_decide__any_payload_gives_an_answer_or_a_clear_error(event: str, changes: dict[tuple[str, ...], Any]) -> None:
     payload = WHOLE[event]
     for path, value in changes.items():
-        with contextlib.suppress(KeyError, TypeError):  # the path is not in this payload, or no longer
+        with contextlib.suppress(KeyError, TypeError, ValueError):  # the path is not in this payload, or no longer
             payload = without(payload, *path, value=value)
     try:
         activity = ask(event, payload)
