@@ -6,7 +6,6 @@ everything here is a no-op. One connection per thread and process, one JSON line
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import os
@@ -167,10 +166,7 @@ class Run:
             connection = self._connection()
             if connection.busy:  # a signal handler, or a tool called while a value was written
                 connection = _Connection(self)
-            connection.busy = True
-            reply = talk(connection)
-            connection.busy = False  # stays busy, and so is not used again, when a signal handler raised half-way
-            return reply
+            return self._talk(connection, talk)
         except _GoneError:
             self._over = True
             return None
@@ -178,6 +174,18 @@ class Run:
             if error.errno is None:  # a TimeoutError that a signal handler of the agent raised
                 raise
             _give_up(error)
+
+    def _talk(self, connection: _Connection, talk: Callable[[_Connection], Any]) -> Any:
+        connection.busy = True
+        try:
+            reply = talk(connection)
+        except BaseException:  # a signal handler may raise half-way through a line: the next call starts afresh
+            connection.forget()
+            if getattr(self._local, "connection", None) is connection:
+                del self._local.connection
+            raise
+        connection.busy = False
+        return reply
 
     def _connection(self) -> _Connection:
         connection: _Connection | None = getattr(self._local, "connection", None)
@@ -247,6 +255,8 @@ async def aintercept(point: str, name: str, value: Any = None, *, can: tuple[str
         return value
     delay, finish = run.intercept(point, name, value, can)
     if delay:
+        import asyncio  # takes longer to import than all the rest, and this agent has imported it
+
         await asyncio.sleep(delay)
     return finish()
 

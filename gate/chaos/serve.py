@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import importlib
@@ -242,11 +241,13 @@ def run_target(target: Callable[..., Any], path: str, job: dict[str, Any]) -> No
 
 def _complete(result: Any) -> Any:
     """Await, or exhaust, what an entry point returned."""
-    if inspect.isasyncgen(result):
-        return asyncio.run(_collect(result))
-    if inspect.isawaitable(result):
-        return asyncio.run(_await(result))
-    return list(result) if inspect.isgenerator(result) else result
+    if inspect.isgenerator(result):
+        return list(result)
+    if not inspect.isasyncgen(result) and not inspect.isawaitable(result):
+        return result
+    import asyncio  # takes longer to import than all the rest
+
+    return asyncio.run(_collect(result) if inspect.isasyncgen(result) else _await(result))
 
 
 async def _collect(items: Any) -> list[Any]:

@@ -52,6 +52,7 @@ class _Suite:
     def __init__(self, settings: RunSettings, folder: Path, on_record: Callable[[RunRecord], None]) -> None:
         self.settings, self.folder, self.on_record = settings, folder, on_record
         self.server = Server(folder / "hook")
+        self._folders: list[Path] = []
 
     async def run(self, todo: list[PlannedRun]) -> None:
         async with self.server:
@@ -76,18 +77,33 @@ class _Suite:
         session = Session(planned.experiment.faults if planned.phase == "chaos" else (), planned.seed)
         live = LiveRun(token, session, lambda: worker.kill(token))
         self.server.runs[token] = live
-        temporary = self.folder / token
-        temporary.mkdir()
+        temporary = self._temporary_folder()
         try:
             ended = await worker.run(self._job(planned, token, temporary))
             await live.drain(DRAIN_S)
         finally:
             del self.server.runs[token]
-            await _remove(temporary)
+            await self._give_back(temporary)
         ending = self._ending(live, ended)
         if ending.outcome not in ("ok", "error"):
             session.trace.duration_s = live.elapsed_s
         return judge_run(planned, session, ending)
+
+    def _temporary_folder(self) -> Path:
+        if self._folders:
+            return self._folders.pop()
+        return Path(tempfile.mkdtemp(prefix="tmp-", dir=self.folder))
+
+    async def _give_back(self, folder: Path) -> None:
+        """Keep an empty folder for a later run: deleting one can take as long as a whole run."""
+        try:
+            empty = not os.listdir(folder)  # noqa: PTH208 (nothing but whether there is anything)
+        except OSError:
+            empty = False
+        if empty:
+            self._folders.append(folder)
+        else:
+            await asyncio.to_thread(_delete, folder)
 
     def _job(self, planned: PlannedRun, token: str, temporary: Path) -> dict[str, Any]:
         environment = {hook.SOCKET: str(self.server.path), hook.RUN: token}
@@ -154,13 +170,6 @@ def _descendants() -> Iterator[None]:
         # agents run in sessions of their own; another child of this process is none of our business
         process.kill_children(lambda pid: pid in before or process.session_of(pid) == session)
         process.inherit_orphans(False)
-
-
-async def _remove(folder: Path) -> None:
-    try:
-        folder.rmdir()  # most agents leave nothing
-    except OSError:
-        await asyncio.to_thread(_delete, folder)
 
 
 def _delete(folder: Path) -> None:
