@@ -129,6 +129,7 @@ class Events:
         web = f"{self.server}/{self.repository}"
         common["repository"] = {
             **common["repository"],
+            "owner": {**common["repository"]["owner"], "name": self.repository.split("/")[0], "email": None},
             # Pushes have a form of their own: the address of the web page, and times in seconds.
             "url": web,
             "created_at": _seconds(EPOCH),

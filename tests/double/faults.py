@@ -15,17 +15,19 @@ Kind = Literal[
     "error", "forbidden", "too_many_requests", "primary_limit", "secondary_limit", "ruleset", "drop", "slow", "race"
 ]
 
+_SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 _MESSAGES = {
     401: "Bad credentials",
+    403: "Forbidden",
     404: "Not Found",
     409: "Conflict",
     422: "Validation Failed",
+    429: _SECONDARY,
     500: "Server Error",
     502: "Server Error",
     503: "Service unavailable",
     504: "We couldn't respond to your request in time. Sorry about that. Please try resubmitting your request.",
 }
-_SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 _RULESET = "Repository rule violations found\n\nCannot update this protected ref.\n\n"
 _DOCS = "https://docs.github.com/"
 _RULES_URL = _DOCS + "repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/about-rulesets"
