@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.github import Client, ConflictError, NotFoundError, RefusedError, UnreachableError
-from gate.policy import Model
 from gate.report import MAX_BYTES, Report, read_model
 from gate.store.base import Store
 from gate.store.stored import (
@@ -26,8 +25,10 @@ from gate.store.stored import (
     Summary,
     add_sample,
     add_summary,
+    history_text,
     outdated,
     read_stored,
+    stored_text,
     summarize,
     without_commits,
     without_transcripts,
@@ -83,7 +84,7 @@ class BranchStore(Store):
 
     def commits(self) -> Set[str]:
         """Return the commits that have a stored report."""
-        return {path.rpartition("/")[2].removesuffix(".json") for path in self._reports(self._read())}
+        return self._commits(self._read())
 
     def load(self, commit: str) -> Report | None:
         """Return the newest report of exactly this commit."""
@@ -140,23 +141,24 @@ class BranchStore(Store):
             return {}
         history = add_summary(self._history(snapshot, ref), summarize(sample))
         files = self._pruning(snapshot, KEPT, {history_path: history})
-        return {history_path: _json(history), **files, path: _json(stored)}
+        return {history_path: history_text(history), **files, path: stored_text(stored)}
 
     def _pruning(self, snapshot: _Snapshot, keep: int, changed: dict[str, History]) -> Files:
         """Return the files that change when only the newest `keep` commits stay; `changed` are histories to come."""
-        if len(self._reports(snapshot)) < keep:
+        if len(self._commits(snapshot)) < keep:
             return {}
         prefix = f"{self._root}/history/"
         histories = {
             path: self._read_history(snapshot, path) for path in snapshot.files if path.startswith(prefix)
         } | changed
-        gone = outdated(histories.values(), keep)
+        gone = outdated(self._commits(snapshot), histories.values(), keep)
         files: Files = {p: None for c in gone if (p := self._report_path(c)) in snapshot.files}
         shortened = {path: without_commits(history, gone) for path, history in histories.items()}
-        return files | {path: _json(h) for path, h in shortened.items() if h != histories[path]}
+        return files | {path: history_text(h) for path, h in shortened.items() if h != histories[path]}
 
-    def _reports(self, snapshot: _Snapshot) -> list[str]:
-        return [path for path in snapshot.files if _REPORT.fullmatch(path.removeprefix(f"{self._root}/"))]
+    def _commits(self, snapshot: _Snapshot) -> set[str]:
+        paths = (path.removeprefix(f"{self._root}/") for path in snapshot.files)
+        return {path[3:].removesuffix(".json") for path in paths if _REPORT.fullmatch(path)}
 
     def _history(self, snapshot: _Snapshot, ref: str) -> History:
         path = self._history_path(ref)
@@ -255,10 +257,6 @@ class BranchStore(Store):
             return client.create_branch(self._branch, orphan)
         tree = client.create_tree(client.commit_tree(snapshot.commit), blobs)
         return client.advance_branch(self._branch, client.create_commit(message, tree, [snapshot.commit]))
-
-
-def _json(model: Model) -> bytes:
-    return model.model_dump_json().encode() + b"\n"
 
 
 def _short(ref: str) -> str:

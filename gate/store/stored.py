@@ -1,19 +1,20 @@
 """The files of a store and the rules for adding to them. Read strictly: whoever can push can write them."""
 
-from collections.abc import Iterable
-from typing import Annotated, Literal
+from collections.abc import Callable, Iterable, Sequence, Set
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
-from gate.errors import InvalidFileError
+from gate.errors import BrokenEnvironmentError, InvalidFileError
 from gate.policy import Model, Name
-from gate.report import Count, Report, Status, Text, read_model, read_report
+from gate.report import MAX_BYTES, Count, Report, Status, Text, read_model, read_report
 
 KEPT = 500
 """How many commits stay stored for one key."""
 KEPT_SAMPLES = 10
 """How many reports of one commit stay stored; a schedule on a quiet branch adds one every day."""
 
+T = TypeVar("T")
 RunId = Annotated[int, Field(ge=0, lt=2**63)]
 Sha = Annotated[str, Field(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
 
@@ -95,7 +96,7 @@ def add_sample(stored: StoredReport | None, sample: Sample) -> StoredReport | No
     if any(s.run_id == sample.run_id and s.attempt >= sample.attempt for s in samples):
         return None
     kept = [s for s in samples if s.run_id != sample.run_id]
-    return StoredReport(samples=[*kept, sample][-KEPT_SAMPLES:])
+    return StoredReport(samples=[*kept, sample])
 
 
 def add_summary(history: History, summary: Summary) -> History:
@@ -126,12 +127,13 @@ def summarize(sample: Sample) -> Summary:
     )
 
 
-def outdated(histories: Iterable[History], keep: int) -> set[str]:
+def outdated(stored: Set[str], histories: Iterable[History], keep: int) -> set[str]:
     """Return the commits beyond the newest `keep` of all branches together.
 
-    A commit is as old as its newest entry; the last entry of a branch is its latest base and always stays.
+    A commit is as old as its newest entry, and older than all if it has none; the last entry of a branch is its latest
+    base and always stays.
     """
-    newest: dict[str, str] = {}
+    newest = dict.fromkeys(stored, "")
     latest: set[str] = set()
     for history in histories:
         for entry in history.entries:
@@ -144,3 +146,28 @@ def outdated(histories: Iterable[History], keep: int) -> set[str]:
 def without_commits(history: History, commits: set[str]) -> History:
     """Return the history without the entries of some commits."""
     return history.model_copy(update={"entries": [e for e in history.entries if e.commit not in commits]})
+
+
+def stored_text(stored: StoredReport) -> bytes:
+    """Return the file of a commit, the oldest samples left out beyond `KEPT_SAMPLES` or beyond its size."""
+    return _newest_that_fit(stored.samples, KEPT_SAMPLES, lambda samples: StoredReport(samples=samples))
+
+
+def history_text(history: History) -> bytes:
+    """Return the file of a branch, the oldest entries left out beyond `KEPT` or beyond its size."""
+    return _newest_that_fit(history.entries, KEPT, lambda entries: History(ref=history.ref, entries=entries))
+
+
+def _newest_that_fit(items: Sequence[T], most: int, build: Callable[[list[T]], Model]) -> bytes:
+    """Dump the last items; a file that grew beyond what is read back would lock everybody out."""
+    kept = list(items[-most:])
+    while True:
+        text = build(kept).model_dump_json().encode() + b"\n"
+        if len(text) <= MAX_BYTES:
+            return text
+        if len(kept) <= 1:
+            fix = "split the suite over several keys"
+            raise BrokenEnvironmentError(
+                f"the report is larger than {MAX_BYTES // 1_000_000} MB", where="store", fix=fix
+            )
+        kept = kept[1 + len(kept) // 4 :]

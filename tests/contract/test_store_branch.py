@@ -13,6 +13,7 @@ from gate.errors import BrokenEnvironmentError, InvalidFileError
 from gate.github import Client, UnreachableError
 from gate.report import Report
 from gate.store.branch import ATTEMPTS, BranchStore
+from gate.store.stored import KEPT, History, Sample, StoredReport, history_text, outdated, stored_text, summarize
 from tests import builders
 from tests.double import GitHubDouble
 
@@ -189,7 +190,7 @@ def test_save__two_writers_at_once_both_survive(double: GitHubDouble, rounds: in
         with Client(double.repository, "ghs_x", base_url=double.url) as client:
             for number in range(rounds):
                 subject = number if same_commit else 2 * number + writer
-                together.wait()
+                together.wait(60)
                 try:
                     open_store(client).save(report(subject), ref="main", run_id=2 * number + writer)
                 except BrokenEnvironmentError as error:
@@ -352,6 +353,32 @@ def test_save__keeps_the_newest_of_the_key(
     assert open_store(client).commits() == {commit(n) for n in (3, 4, 5)}
     assert entries(double) == [(commit(n), n) for n in (3, 4, 5)]
     assert open_store(client, "voice").commits() == {commit(1)}
+
+
+def test_save__file_never_grows_beyond_what_is_read_back(
+    double: GitHubDouble, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = len(stored_text(StoredReport(samples=[Sample(run_id=1, attempt=1, report=report(1))])))
+    monkeypatch.setattr("gate.store.stored.MAX_BYTES", 2 * one + 100)
+    for run_id in (1, 2, 3):
+        open_store(client).save(report(1), ref="main", run_id=run_id)
+    samples = stored(double, f"v1/default/00/{commit(1)}.json")["samples"]
+    assert [s["run_id"] for s in samples] == [2, 3]
+    monkeypatch.setattr("gate.store.stored.MAX_BYTES", one - 100)
+    with pytest.raises(BrokenEnvironmentError, match="the report is larger than"):
+        open_store(client).save(report(2), ref="main", run_id=4)
+
+
+def test_history_text__keeps_the_newest_entries() -> None:
+    line = summarize(Sample(run_id=0, attempt=1, report=report(1)))
+    entries = [line.model_copy(update={"run_id": number}) for number in range(KEPT + 100)]
+    kept = History.model_validate_json(history_text(History(ref="main", entries=entries))).entries
+    assert [entry.run_id for entry in kept] == list(range(100, KEPT + 100))
+
+
+def test_outdated__report_that_no_history_names_goes_first() -> None:
+    line = summarize(Sample(run_id=0, attempt=1, report=report(1)))
+    assert outdated({commit(1), commit(2)}, [History(ref="main", entries=[line])], 1) == {commit(2)}
 
 
 def test_prune__counts_all_branches_together_and_spares_the_latest_of_each(
