@@ -1,7 +1,9 @@
 """What a probe is: parameters, what it guards, and a pure check of one run's trace."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from gate.policy import Category, Model
 from gate.registry import Registry
@@ -16,6 +18,15 @@ class Check:
     detail: str = ""
     vacuous: bool = False
 
+
+def _as_written(value: Any, check: ValidatorFunctionWrapHandler) -> float:
+    checked: float = check(value)
+    return value if isinstance(value, int) else checked
+
+
+Limit = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False), WrapValidator(_as_written)]
+"""A finite number from zero on, kept as it was written: labels show `10` for 10 and `10.0` for 10.0."""
 
 PROBES: Registry["Probe"] = Registry("gate.probes", "probe")
 

@@ -1,9 +1,13 @@
 """No retry storm, no runaway loop."""
 
-from typing import ClassVar
+import fnmatch
+from typing import Annotated, ClassVar
 
-from gate.policy import Category
-from gate.probes.base import Check, Probe, count
+from pydantic import Field
+
+from gate.policy import Category, Model
+from gate.probes.base import Amount, Check, Limit, Probe, count
+from gate.probes.usage import usage_records
 from gate.trace import Trace
 
 
@@ -12,7 +16,7 @@ class MaxToolCalls(Probe):
 
     type: ClassVar[str] = "max_tool_calls"
     category: ClassVar[Category] = "consumption"
-    limit: int
+    limit: Limit
     name: str = "*"
 
     @property
@@ -29,7 +33,7 @@ class MaxLlmCalls(Probe):
 
     type: ClassVar[str] = "max_llm_calls"
     category: ClassVar[Category] = "consumption"
-    limit: int
+    limit: Limit
 
     @property
     def label(self) -> str:
@@ -38,3 +42,94 @@ class MaxLlmCalls(Probe):
     def check(self, trace: Trace) -> Check:
         calls = trace.of("llm.call")
         return Check(len(calls) <= self.limit, count(calls, "call"))
+
+
+class MaxAgentCalls(Probe):
+    """At most `limit` messages go to agents matching `name`: no delegation loop."""
+
+    type: ClassVar[str] = "max_agent_calls"
+    category: ClassVar[Category] = "consumption"
+    limit: Limit
+    name: str = "*"
+
+    @property
+    def label(self) -> str:
+        return f"max_agent_calls({self.limit}, {self.name})"
+
+    def check(self, trace: Trace) -> Check:
+        calls = trace.of("agent.call", self.name)
+        return Check(len(calls) <= self.limit, count(calls, "call"))
+
+
+class MaxEvents(Probe):
+    """At most `limit` events of `kind` happen at targets matching `name`, such as `mcp.request` at `tools/list`."""
+
+    type: ClassVar[str] = "max_events"
+    category: ClassVar[Category] = "consumption"
+    kind: str
+    limit: Limit
+    name: str = "*"
+
+    @property
+    def label(self) -> str:
+        return f"max_events({self.kind}, {self.name}, {self.limit})"
+
+    def check(self, trace: Trace) -> Check:
+        events = trace.of(self.kind, self.name)
+        return Check(len(events) <= self.limit, count(events, "event"))
+
+
+class TokensWithin(Probe):
+    """All model responses together take at most `limit` tokens; vacuous if none reports its usage."""
+
+    type: ClassVar[str] = "tokens_within"
+    category: ClassVar[Category] = "consumption"
+    limit: Limit
+
+    @property
+    def label(self) -> str:
+        return f"tokens_within({self.limit})"
+
+    def check(self, trace: Trace) -> Check:
+        records = usage_records(trace)
+        total = sum(usage.input_tokens + usage.output_tokens for usage in records)
+        return Check(total <= self.limit, f"{total} tokens", vacuous=not records)
+
+
+class Price(Model):
+    """What a million tokens cost."""
+
+    input: Amount = 0.0
+    output: Amount = 0.0
+
+
+class CostWithin(Probe):
+    """All model responses together cost at most `limit`, by `prices` per million tokens; vacuous without usage.
+
+    `prices` maps globs of model names to `input` and `output`; the first that matches counts. A model that none
+    matches is an error: its cost is unknown, not nothing.
+    """
+
+    type: ClassVar[str] = "cost_within"
+    category: ClassVar[Category] = "consumption"
+    limit: Amount
+    prices: Annotated[dict[str, Price], Field(min_length=1)]
+
+    @property
+    def label(self) -> str:
+        return f"cost_within({self.limit})"
+
+    def check(self, trace: Trace) -> Check:
+        records = usage_records(trace)
+        cost = 0.0
+        for model, entered, left in records:
+            price = self._price(model)
+            cost += entered * price.input / 1e6 + left * price.output / 1e6
+        return Check(cost <= self.limit, f"{cost:.6f} spent", vacuous=not records)
+
+    def _price(self, model: str) -> Price:
+        for pattern, price in self.prices.items():
+            if fnmatch.fnmatchcase(model, pattern):
+                return price
+        what = f"model {model!r}" if model else "a response that names no model"
+        raise ValueError(f"no price for {what}: add a glob that matches it to prices, or '*'")
