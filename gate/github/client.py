@@ -17,7 +17,7 @@ from gate.github.transport import Transport, backoff
 
 PAGE = 100
 MAX_PAGES = 100
-ANCESTRY_PAGES = 4
+ANCESTRY_PAGES = 3
 MAX_ARCHIVE_BYTES = 10_000_000
 ACTIONS_LOGIN = "github-actions[bot]"
 """Who GITHUB_TOKEN writes as."""
@@ -154,7 +154,7 @@ class Client:
         """Return the parents of a commit, the first one first."""
         return [p.sha for p in self._get(Commit, f"/git/commits/{sha}").parents]
 
-    def first_parents(self, sha: str, limit: int = 100) -> Iterator[str]:
+    def first_parents(self, sha: str, limit: int = 101) -> Iterator[str]:
         """Yield a commit and its first-parent ancestors, nearest first.
 
         GitHub lists the commits of merged branches too, but with their parents: the chain is walked inside a page of

@@ -16,7 +16,7 @@ def parents_in(directory: Path, commit: str) -> list[str] | None:
     return [line.removeprefix("parent ") for line in headers if line.startswith("parent ")]
 
 
-def first_parents_in(directory: Path, commit: str, limit: int = 100) -> list[str] | None:
+def first_parents_in(directory: Path, commit: str, limit: int = 101) -> list[str] | None:
     """Return a commit and its first-parent ancestors, nearest first, at most `limit` of them.
 
     None if the checkout lacks the commit, or if its history is cut off before.

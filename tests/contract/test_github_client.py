@@ -1,5 +1,6 @@
 """The client over the real PyGithub against a local GitHub: what is repeated, what is not, and what an error says."""
 
+import itertools
 import shutil
 import subprocess
 import sys
@@ -416,13 +417,14 @@ def test_first_parents__follow_the_branch_and_not_what_was_merged(
     client: Client, double: GitHubDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gate.github.client.PAGE", 15)
+    dates = (f"2030-01-01T00:00:{second:02}Z" for second in itertools.count())  # the order in which commits are listed
     tip = double.branch_head("main") or ""
     expected = [tip]
     for merge in range(9):
         side = tip
         for step in range(3):
-            side = double.commit_files(f"side{merge}", {f"s{merge}": b"%d" % step}, parents=[side])
-        tip = double.commit_files("main", {"agent.py": b"m%d" % merge}, parents=[tip, side])
+            side = double.commit_files(f"side{merge}", {"s": b"%d" % step}, parents=[side], date=next(dates))
+        tip = double.commit_files("main", {"agent.py": b"m%d" % merge}, parents=[tip, side], date=next(dates))
         expected.insert(0, tip)
     assert list(client.first_parents(tip)) == expected
     assert client.calls == 3  # 37 commits
