@@ -40,7 +40,7 @@ def _affine(start: float, stop: float) -> Floats:
 
 
 def _to_bernstein() -> Floats:
-    """Maps coefficients of u^j on [-1, 1] to Bernstein coefficients: their largest is an upper bound, the ends values."""
+    """Maps coefficients of u^j on [-1, 1] to Bernstein coefficients, which bound the polynomial and meet its ends."""
     unit = _affine(-3, 1)  # u = 2t - 1 with t on [0, 1]
     weights = np.where(_ORDERS[:, None] <= _ORDERS, _BINOMIALS.T / _BINOMIALS[-1][:, None], 0)
     matrix: Floats = unit @ weights
@@ -66,11 +66,14 @@ class Polynomials:
         return bounds
 
     def largest(self, decide_at: float | None = None) -> float:
-        """The largest value on any cell, at most one part in 1e9 too high; only on which side of `decide_at` it lies, if given."""
+        """The largest value on any cell, at most one part in 1e9 too high.
+
+        If `decide_at` is given, only on which side of it that value lies.
+        """
         pieces = self.coefficients @ _BERNSTEIN
         reached = 0.0
         while True:
-            ends = pieces[:, :: DEGREE]
+            ends = pieces[:, ::DEGREE]
             reached = max(reached, float(ends.max()))
             tops = pieces.max(axis=1)
             top = float(tops.max())
@@ -117,7 +120,7 @@ class RateCells:
     def polynomials(
         self, boundary: Ints, first: int = 0, last: int | None = None, *, above: bool = False
     ) -> Polynomials:
-        """Probability of {head passes <= boundary[base passes]}, or `above` it, on the cells first..last (exclusive)."""
+        """Probability of head passes up to (or `above`) boundary[base passes], on the cells first..last (exclusive)."""
         part = slice(first, last)
         index = boundary[self._columns[part]] - (self._head_first[part, None] - 1)
         np.maximum(index, 0, out=index)
@@ -202,7 +205,8 @@ def binomial_pmf(runs: int, rate: float) -> Floats:
     """Probabilities of 0..runs passes at this rate."""
     count = np.arange(runs + 1)
     if rate in (0, 1):
-        return (count == runs * rate).astype(np.float64)
+        certain: Floats = (count == runs * rate).astype(np.float64)
+        return certain
     log_pmf = gammaln(runs + 1.0) - gammaln(count + 1.0) - gammaln(runs - count + 1.0)
     pmf: Floats = np.exp(log_pmf + count * math.log(rate) + (runs - count) * math.log1p(-rate))
     return pmf

@@ -12,6 +12,7 @@ from gate.stats.order import TIE, fisher
 
 Test = Literal["unconditional", "boschloo", "fisher"]
 
+
 def exact_test(
     base_passes: int, base_runs: int, head_passes: int, head_runs: int, *, test: Test = "unconditional"
 ) -> float:
@@ -65,8 +66,8 @@ def _p_value(base_passes: int, base_runs: int, head_passes: int, head_runs: int,
         return berger_boos(base_runs, head_runs).p_value(base_passes, head_passes)
     order = fisher(base_runs, head_runs)
     level = order.level(base_passes, head_passes)
-    if test == "fisher" or head_passes == head_runs or base_passes == 0:
-        return level if test == "fisher" else 1.0
+    if test == "fisher":
+        return level
     return largest_probability(base_runs, head_runs, order.boundary(level))
 
 
@@ -75,10 +76,20 @@ def _boundary(base_runs: int, head_runs: int, alpha: float, test: Test) -> tuple
     if test == "unconditional":
         boundary = berger_boos(base_runs, head_runs).boundary(alpha)
     elif test == "fisher":
-        boundary = fisher(base_runs, head_runs).boundary(alpha / (1 + TIE))
+        boundary = _fisher_boundary(base_runs, head_runs, alpha)
     else:
         boundary = _boschloo_boundary(base_runs, head_runs, alpha)
     return tuple(boundary.tolist())
+
+
+def _fisher_boundary(base_runs: int, head_runs: int, alpha: float) -> Ints:
+    """The tables with a level of at most alpha; those too near to tell in floating point are computed exactly."""
+    order = fisher(base_runs, head_runs)
+    boundary, certain = order.boundary(alpha), order.boundary(alpha * (1 - 2 * TIE))
+    for base in np.flatnonzero(boundary > certain).tolist():
+        while boundary[base] > certain[base] and order.level(base, int(boundary[base])) > alpha:
+            boundary[base] -= 1
+    return boundary
 
 
 def _boschloo_boundary(base_runs: int, head_runs: int, alpha: float) -> Ints:

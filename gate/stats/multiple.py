@@ -1,5 +1,6 @@
 """Many tests at once: p-values adjusted so that the chance of even one false alarm in the suite stays within alpha."""
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from gate.stats.cells import Floats
 from gate.stats.checks import check_rate, check_table
-from gate.stats.order import TIE, log_choose
+from gate.stats.order import TIE, tail_ways
 
 
 def holm(p_values: Iterable[float]) -> list[float]:
@@ -42,7 +43,7 @@ def step_down(tables: Iterable[Sequence[int]]) -> list[float]:
             check_table(base_passes, base_runs, head_passes, head_runs)
         except ValueError as error:
             raise ValueError(f"tables[{index}]: {error}") from None
-        checked.append((base_passes, base_runs, head_passes, head_runs))
+        checked.append((int(base_passes), int(base_runs), int(head_passes), int(head_runs)))
     levels = [_margin_levels(n1, n2, x1 + x2) for x1, n1, x2, n2 in checked]
     own = np.array([level[x2 - max(0, x1 + x2 - n1)] for level, (x1, n1, x2, _) in zip(levels, checked, strict=True)])
     order = np.argsort(own, kind="stable")
@@ -60,8 +61,5 @@ def step_down(tables: Iterable[Sequence[int]]) -> list[float]:
 @lru_cache(maxsize=4096)
 def _margin_levels(base_runs: int, head_runs: int, total: int) -> Floats:
     """Fisher's level of every table with this total of passes, from the fewest head passes to the most."""
-    head = np.arange(max(0, total - base_runs), min(total, head_runs) + 1)
-    ways = np.array(log_choose(base_runs))[total - head] + np.array(log_choose(head_runs))[head]
-    levels: Floats = np.minimum(1.0, np.cumsum(np.exp(ways - log_choose(base_runs + head_runs)[total])))
-    levels[-1] = 1.0
-    return levels
+    all_ways = math.comb(base_runs + head_runs, total)
+    return np.array([ways / all_ways for ways in tail_ways(base_runs, head_runs, total)])

@@ -57,8 +57,6 @@ def _boundary(base_runs: int, head_runs: int, drop: float, beta: float) -> tuple
     return tuple((inside + 1).tolist())
 
 
-def _largest_pass(
-    base_runs: int, head_runs: int, drop: float, failing: Ints, decide_at: float | None = None
-) -> float:
+def _largest_pass(base_runs: int, head_runs: int, drop: float, failing: Ints, decide_at: float | None = None) -> float:
     """Upper bound, over all rates that differ by `drop`, of the probability of more head passes than `failing`."""
     return rate_cells(base_runs, head_runs, drop).polynomials(failing, above=True).largest(decide_at)

@@ -5,7 +5,9 @@ table is at least as extreme; it never falls as the base passes more. Ties are k
 """
 
 import math
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
+from itertools import islice
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -59,9 +61,7 @@ class LikelihoodRatio:
                 if worse > 0:
                     inside = known + head_terms[head] - both_terms[base + head] >= limit
                 else:
-                    inside = limit <= 0 and (
-                        worse == 0 or known + head_terms[head] - both_terms[base + head] <= -limit
-                    )
+                    inside = limit <= 0 and (worse == 0 or known + head_terms[head] - both_terms[base + head] <= -limit)
                 if not inside:
                     break
                 head += 1
@@ -103,7 +103,8 @@ class Score:
         """
         limit = level + TIE * abs(level) + 1e-12
         if self._scores is not None:
-            return (self._scores > limit).sum(axis=1) - 1
+            failing: Ints = (self._scores > limit).sum(axis=1) - 1
+            return failing
         base = np.arange(self.base_runs + 1)
         low = np.full(self.base_runs + 1, -1, dtype=np.int64) if least is None else least
         high = np.full(self.base_runs + 1, self.head_runs, dtype=np.int64) if most is None else most
@@ -121,9 +122,9 @@ class Fisher:
 
     def __init__(self, base_runs: int, head_runs: int) -> None:
         self.base_runs, self.head_runs = base_runs, head_runs
-        self._log_base = log_choose(base_runs)
-        self._log_head = log_choose(head_runs)
-        self._log_both = log_choose(base_runs + head_runs)
+        self._log_base = _log_choose(base_runs)
+        self._log_head = _log_choose(head_runs)
+        self._log_both = _log_choose(base_runs + head_runs)
 
     def _point(self, base_passes: int, head_passes: int) -> float:
         """Probability of this table given its margin."""
@@ -131,10 +132,12 @@ class Fisher:
         return math.exp(log_ways - self._log_both[base_passes + head_passes])
 
     def level(self, base_passes: int, head_passes: int) -> float:
-        """P(head passes this few or fewer | margin)."""
+        """P(head passes this few or fewer | margin), correctly rounded."""
         total = base_passes + head_passes
-        least = max(0, total - self.base_runs)
-        return min(1.0, math.fsum(self._point(total - k, k) for k in range(least, head_passes + 1)))
+        tail = islice(
+            tail_ways(self.base_runs, self.head_runs, total), head_passes - max(0, total - self.base_runs), None
+        )
+        return next(tail) / math.comb(self.base_runs + self.head_runs, total)
 
     def _one_more_pass(self, base_passes: int, head_passes: int) -> float:
         """level(base, head) - level(base + 1, head): the last of the margin's passes falling on the head's next run."""
@@ -197,8 +200,19 @@ def _entropy(runs: int) -> list[float]:
     return values
 
 
-@lru_cache(maxsize=64)
-def log_choose(runs: int) -> list[float]:
+def tail_ways(base_runs: int, head_runs: int, total: int) -> Iterator[int]:
+    """In how many ways `total` passes fall on the runs with head passing k or fewer, for each possible k upwards."""
+    head = max(0, total - base_runs)
+    term = math.comb(base_runs, total - head) * math.comb(head_runs, head)
+    ways = term
+    yield ways
+    for k in range(head, min(total, head_runs)):
+        term = term * ((total - k) * (head_runs - k)) // ((k + 1) * (base_runs - total + k + 1))
+        ways += term
+        yield ways
+
+
+def _log_choose(runs: int) -> list[float]:
     """log of C(runs, k) for k = 0..runs."""
     count = np.arange(runs + 1.0)
     values: list[float] = (gammaln(runs + 1.0) - gammaln(count + 1) - gammaln(runs - count + 1)).tolist()

@@ -45,8 +45,8 @@ def runs_for_power(
     probability `power` or more.
 
     Exact power is saw-toothed: a few more runs than this can have slightly less. No smaller number reaches `power`.
-    Raises ValueError where the drop is larger than the rate, and where the power is out of reach: for any number of runs
-    up to 5,000 or, with a base given, still at 20 times its runs.
+    Raises ValueError where the drop is larger than the rate, and where the power is out of reach: for any number of
+    runs up to 5,000 or, with a base given, still at 20 times its runs.
     """
     check_rate("base_rate", base_rate)
     check_level("min_effect", min_effect)
