@@ -82,10 +82,12 @@ class BergerBoos:
             at = max(at + 1, int(np.searchsorted(-reach, -bad[-1])))
             if at >= len(totals):
                 break
-            head = int(totals[at]) - base_passes
-            worst = max(worst, self.raw(base_passes, head))
-            here = self._polynomials(base_passes, head, 0, int(reach[at]) + 1)
-            bounds = np.minimum(bounds[: reach[at] + 1], here.upper_bounds() + GAMMA)
+            total = int(totals[at])
+            here = self._polynomials(base_passes, total - base_passes, 0, int(self.last[total]))
+            tops = here.upper_bounds() + GAMMA
+            if tops[self.first[total] :].max() > worst:
+                worst = max(worst, self._largest_inside(total, here, 0))
+            bounds = np.minimum(bounds[: reach[at] + 1], tops[: reach[at] + 1])
         return worst
 
     def _worst_in_row(self, base_passes: int, head_passes: int, bounds: Floats, worst: float) -> float:
@@ -95,18 +97,20 @@ class BergerBoos:
         offset = 0  # bounds[0] is cell number `offset`
         at = 0
         while at < len(totals) - 1:
-            start = int(reach[at]) - 1
-            bounds, offset = bounds[start - offset :], start
+            bounds, offset = bounds[int(reach[at]) - 1 - offset :], int(reach[at]) - 1
             bad = np.flatnonzero(bounds > worst)
             if not bad.size:
                 break
             at = max(at + 1, int(np.searchsorted(reach, offset + bad[0] + 1)))
             if at >= len(totals):
                 break
-            base = int(totals[at]) - head_passes
-            worst = max(worst, self.raw(base, head_passes))
-            here = self._polynomials(base, head_passes, offset, len(self.cells))
-            bounds = np.minimum(bounds, here.upper_bounds() + GAMMA)
+            total = int(totals[at])
+            start = int(self.first[total])
+            here = self._polynomials(total - head_passes, head_passes, start, len(self.cells))
+            tops = here.upper_bounds() + GAMMA
+            if tops[: self.last[total] - start].max() > worst:
+                worst = max(worst, self._largest_inside(total, here, start))
+            bounds = np.minimum(bounds, tops[offset - start :])
         return worst
 
     def boundary(self, alpha: float) -> Ints:

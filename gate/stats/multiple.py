@@ -31,8 +31,8 @@ def step_down(tables: Iterable[Sequence[int]]) -> list[float]:
     Each table is (base_passes, base_runs, head_passes, head_runs).
 
     Holm's steps, but each probe still in play is charged only the largest level its own margins can attain at or below
-    the current one, so a probe that cannot be significant costs nothing. The family-wise error rate is bounded whatever
-    the dependence, since given the margins P(level <= c) is at most that attainable level.
+    the current one, so a probe that cannot be significant costs nothing. The family-wise error rate stays within alpha
+    for probes with runs of their own and for probes judged on the same runs; the proof is in docs/statistics.md.
     """
     checked: list[tuple[int, int, int, int]] = []
     for index, table in enumerate(tables):

@@ -51,12 +51,9 @@ class Sprt:
     def decide(self, passes: int, runs: int) -> Decision:
         """What the test says after `passes` of `runs`, if it had not stopped before."""
         failures = runs - passes
-        evidence = (passes * self._per_pass if passes else 0.0) if not failures else 0.0
-        if failures:
-            evidence = failures * self._per_failure
-            if math.isinf(evidence):
-                return "fail"
-            evidence += passes * self._per_pass if passes else 0.0
+        evidence = failures * self._per_failure if failures else 0.0  # no run, no evidence: 0 times infinity is none
+        if passes and evidence < math.inf:
+            evidence += passes * self._per_pass
         if evidence >= self._fail_at:
             return "fail"
         if evidence <= self._pass_at:
