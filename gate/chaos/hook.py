@@ -6,6 +6,8 @@ everything here is a no-op. One connection per thread and process, one JSON line
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import itertools
 import json
 import os
@@ -13,7 +15,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from gate.chaos import errors
@@ -134,12 +136,12 @@ class Run:
         reply = self._exchange(lambda connection: connection.ask(message))
         if reply is None:
             return 0.0, lambda: value
-        return reply.get("delay", 0.0), lambda: self._carry_out(reply, value)
+        return reply.get("delay", 0.0), lambda: self._carry_out(reply, form, value)
 
-    def _carry_out(self, reply: dict[str, Any], value: Any) -> Any:
+    def _carry_out(self, reply: dict[str, Any], form: Any, value: Any) -> Any:
         do = reply["do"]
         if do == "value":
-            return self._decode(reply["value"])
+            return self._merge(reply["value"], form, value)
         if do == "raise":
             raise _error(reply["error"], reply["message"], reply["fields"])
         if do == "repeat":
@@ -149,6 +151,24 @@ class Run:
         if do == "redirect":
             raise Redirect(reply["host"], reply["model"])
         return value
+
+    def _merge(self, new: Any, old: Any, value: Any) -> Any:
+        """Decode a form; what is in it of the form that was sent becomes the agent's own object again."""
+        if new == old:
+            return value
+        if isinstance(new, list) and isinstance(old, list) and isinstance(value, list) and len(old) == len(value):
+            first = max(len(new) - len(old), 0) if new[-len(old) :] == old else 0  # items may have been put before
+            known = dict(enumerate(zip(old, value), first))  # noqa: B905 (Python 3.9)
+            return [self._merge(item, *known[i]) if i in known else self._decode(item) for i, item in enumerate(new)]
+        if (
+            type(new) is dict
+            and type(old) is dict
+            and isinstance(value, dict)
+            and not _is_tag(new)
+            and not _is_tag(old)
+        ):
+            return {k: self._merge(v, old[k], value[k]) if k in old else self._decode(v) for k, v in new.items()}
+        return self._decode(new)
 
     def _decode(self, form: Any) -> Any:
         return decode(form, lambda payload: self._kept.get(payload[0], payload[1]))
@@ -187,6 +207,13 @@ class Run:
         connection.busy = False
         return reply
 
+    def close(self) -> None:
+        """Close this thread's connection."""
+        connection: _Connection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.forget()
+            del self._local.connection
+
     def _connection(self) -> _Connection:
         connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is not None and connection.pid == os.getpid() and connection.intact():
@@ -197,6 +224,7 @@ class Run:
         return connection
 
 
+_suspended: contextvars.ContextVar[bool] = contextvars.ContextVar("chaos_gate_suspended", default=False)
 _attached: Run | None = None
 _found: Run | None = None
 
@@ -211,12 +239,26 @@ def attach(path: str, token: str) -> Run:
 def detach() -> None:
     """Undo `attach`."""
     global _attached
+    if _attached is not None:
+        _attached.close()
     _attached = None
+
+
+@contextlib.contextmanager
+def suspended() -> Iterator[None]:
+    """Pause faults and recording in this context, for set-up code."""
+    token = _suspended.set(True)
+    try:
+        yield
+    finally:
+        _suspended.reset(token)
 
 
 def current() -> Run | None:
     """Return the run that this process is part of, None outside one."""
     global _found
+    if _suspended.get():
+        return None
     if _attached is not None:
         return _attached
     token = os.environ.get(RUN)
@@ -288,6 +330,10 @@ def _ask_agent(question: Callable[[], Any]) -> Any:
         return question()
     except Exception:  # noqa: BLE001 (any object of the agent may raise anything when asked to describe itself)
         return None
+
+
+def _is_tag(form: dict[str, Any]) -> bool:
+    return len(form) == 1 and next(iter(form)).startswith("$")
 
 
 def _plain(text: str) -> str:

@@ -2,53 +2,94 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import importlib
-import inspect
 import json
-import logging
 import os
 import resource
 import select
 import socket
 import sys
-import time
-import traceback
-import types
 import warnings
-from collections.abc import Callable
 from typing import Any, NoReturn
 
-from gate.chaos import hook, process
-from gate.chaos.wire import decode, dumps
+from gate.chaos import process
+from gate.chaos.target import explain_import, flush, resolve, run_target
+from gate.chaos.wire import dumps
 
 OUTPUT_LIMIT = 8_000
 """Bytes of a run's output that are kept, from its end."""
 FILE_SIZE_LIMIT = 1 << 30
 _CHUNK = 1 << 16
+_PIPE = 1 << 15
 
 
-def main(path: str, worker: str, entrypoint: str) -> None:
-    """Serve runs until the gate closes the connection."""
+def main(path: str, worker: str, entrypoint: str, isolation: str) -> None:
+    """Serve runs until the gate closes the connection.
+
+    `isolation`: `fork` imports the target once and forks for every run, `process` forks first and imports in every
+    run, `none` carries the runs out in this process.
+    """
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     control.connect(path)
-    parent = os.getppid()
-    process.die_with_parent(parent)
+    process.die_with_parent(os.getppid())
     process.inherit_orphans()
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, FILE_SIZE_LIMIT)
     sys.argv = [entrypoint]
     _tell(control, {"op": "worker", "worker": worker, "pid": os.getpid()})
-    try:
-        target = _resolve(entrypoint)
-    except BaseException as error:  # noqa: BLE001 (whatever an agent does on import, the gate is to know)
-        _tell(control, {"op": "broken", "traceback": _traceback(error)})
+    problem = _try_in_child(entrypoint) if isolation == "process" else _try(entrypoint)
+    if problem:
+        _tell(control, {"op": "broken", "traceback": problem})
+        return
+    if isolation == "none":
+        _serve_here(control, path, entrypoint)
         return
     gc.collect()
     gc.freeze()
     process.outlive_parent()
-    _Worker(control, path, target).serve()
+    _Worker(control, path, entrypoint).serve()
+
+
+def _try(entrypoint: str) -> str:
+    """Import the target; return what went wrong."""
+    try:
+        resolve(entrypoint)
+    except BaseException as error:  # noqa: BLE001 (whatever an agent does on import, the gate is to know)
+        return explain_import(error)
+    return ""
+
+
+def _try_in_child(entrypoint: str) -> str:
+    """Import the target in a fork, so that nothing of it is in this process; return what went wrong."""
+    ours, theirs = os.pipe()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            process.die_with_parent(parent)
+            os.write(theirs, b"tried:" + _try(entrypoint).encode("utf-8", "backslashreplace")[-_PIPE:])
+            flush()
+            os._exit(0)
+        finally:
+            os._exit(70)
+    os.close(theirs)
+    with open(ours, encoding="utf-8", errors="replace") as pipe:  # noqa: PTH123 (a descriptor)
+        tried, _, problem = pipe.read().partition(":")
+    os.waitpid(pid, 0)
+    process.kill_children(lambda _pid: False)
+    return problem if tried else "the import ended the process"
+
+
+def _serve_here(control: socket.socket, path: str, entrypoint: str) -> None:
+    """Carry runs out one after the other in this process."""
+    target = resolve(entrypoint)
+    _tell(control, {"op": "ready"})
+    with control.makefile("r", encoding="ascii") as lines:
+        for line in lines:
+            job = json.loads(line)
+            if job["op"] == "run":
+                run_target(lambda: target, path, job)
+                _tell(control, {"op": "exited", "run": job["run"], "status": 0, "tail": ""})
 
 
 def _limit(which: int, value: int) -> None:
@@ -56,27 +97,6 @@ def _limit(which: int, value: int) -> None:
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)
     resource.setrlimit(which, (value, hard))
-
-
-def _resolve(entrypoint: str) -> Callable[..., Any]:
-    name, _, path = entrypoint.partition(":")
-    target: Any = importlib.import_module(name)
-    for part in path.split("."):
-        target = getattr(target, part)
-    if not callable(target):
-        raise TypeError(f"{entrypoint} is a {type(target).__name__}, and cannot be called")
-    return target  # type: ignore[no-any-return]
-
-
-def _traceback(error: BaseException) -> str:
-    """Return the traceback of an import without the frames of this file and of the import system."""
-    frames = [
-        f
-        for f in traceback.extract_tb(error.__traceback__)
-        if f.filename != __file__ and not f.filename.startswith("<frozen importlib") and "importlib" not in f.filename
-    ]
-    lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames)] if frames else []
-    return "".join([*lines, *traceback.format_exception_only(type(error), error)])
 
 
 def _tell(control: socket.socket, message: dict[str, Any]) -> None:
@@ -112,8 +132,8 @@ class _Child:
 
 
 class _Worker:
-    def __init__(self, control: socket.socket, path: str, target: Callable[..., Any]) -> None:
-        self.control, self.path, self.target = control, path, target
+    def __init__(self, control: socket.socket, path: str, entrypoint: str) -> None:
+        self.control, self.path, self.entrypoint = control, path, entrypoint
         self.pid = os.getpid()
         self.spared = process.children()  # what the agent started on import lives as long as the worker
         self.running: dict[int, _Child] = {}
@@ -163,9 +183,7 @@ class _Worker:
                     process.kill(child.pid)
 
     def _fork(self, job: dict[str, Any]) -> None:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):  # the agent may have put anything there
-                stream.flush()
+        flush()
         ours, theirs = os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # threads that were started on import
@@ -196,7 +214,8 @@ class _Worker:
             os.dup2(output, 1)
             os.dup2(output, 2)
             os.close(output)
-            run_target(self.target, self.path, job)
+            run_target(lambda: resolve(self.entrypoint), self.path, job)
+            os._exit(0)
         finally:
             os._exit(70)
 
@@ -211,88 +230,3 @@ class _Worker:
         child.close()
         tail = child.tail.decode("utf-8", "backslashreplace")
         _tell(self.control, {"op": "exited", "run": child.run, "status": status, "tail": tail})
-
-
-def run_target(target: Callable[..., Any], path: str, job: dict[str, Any]) -> NoReturn:
-    """Carry one run out in this process, tell the gate how it ended, and leave."""
-    os.environ.update(job["environment"])
-    _renew_randomness()
-    leader = os.getpid()
-    run = _hook_of_agent().attach(path, job["run"])
-    logging.getLogger().addHandler(_LogRecords(run))
-    arguments = decode(job["arguments"], lambda payload: payload[1])
-    started = time.perf_counter()
-    outcome: dict[str, Any]
-    try:
-        outcome = {"output": _complete(target(**arguments))}
-    except (SystemExit, KeyboardInterrupt) as error:
-        outcome = {"crash": repr(error)}
-    except BaseException as error:  # noqa: BLE001 (what leaves an agent is data)
-        outcome = {"error": [type(error).__name__, _repr(error)]}
-    duration_s = time.perf_counter() - started
-    if os.getpid() != leader:  # the agent forked, and its child came back here
-        os._exit(0)
-    run.end(duration_s=duration_s, **outcome)
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
-            stream.flush()
-    os._exit(0)
-
-
-def _complete(result: Any) -> Any:
-    """Await, or exhaust, what an entry point returned."""
-    if inspect.isgenerator(result):
-        return list(result)
-    if not inspect.isasyncgen(result) and not inspect.isawaitable(result):
-        return result
-    import asyncio  # takes longer to import than all the rest
-
-    return asyncio.run(_collect(result) if inspect.isasyncgen(result) else _await(result))
-
-
-async def _collect(items: Any) -> list[Any]:
-    return [item async for item in items]
-
-
-async def _await(awaitable: Any) -> Any:
-    return await awaitable
-
-
-def _repr(error: BaseException) -> str:
-    try:
-        return repr(error)[:4_000]
-    except Exception:  # noqa: BLE001 (an exception of the agent's own)
-        return f"{type(error).__name__}(...)"
-
-
-def _hook_of_agent() -> types.ModuleType:
-    """Return the copy of our hook that the agent imported, or the worker's: one connection does for both."""
-    theirs = sys.modules.get("gate.chaos.hook")
-    return theirs if theirs is not None and getattr(theirs, "__file__", "") == hook.__file__ else hook
-
-
-def _renew_randomness() -> None:
-    """Have each run draw its own numbers: a fork inherits generators, and only `random` reseeds itself."""
-    modules: list[Any] = [sys.modules.get(name) for name in ("numpy", "torch", "tempfile")]
-    numpy, torch, tempfile = modules
-    if numpy is not None and hasattr(numpy, "random"):
-        numpy.random.seed(int.from_bytes(os.urandom(4), "little"))
-    if torch is not None and hasattr(torch, "manual_seed"):
-        torch.manual_seed(int.from_bytes(os.urandom(4), "little"))
-    if tempfile is not None:
-        tempfile.tempdir = None  # it remembers the folder of the worker
-
-
-class _LogRecords(logging.Handler):
-    """Records what the agent logs at WARNING and above."""
-
-    def __init__(self, run: hook.Run) -> None:
-        super().__init__(level=logging.WARNING)
-        self.run = run
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            message = record.getMessage()
-        except Exception:  # noqa: BLE001 (arguments that do not fit the message)
-            message = str(record.msg)
-        self.run.record("log", record.name, level=record.levelname, message=message)

@@ -1,30 +1,36 @@
 """Runs inside the agent's interpreter: imports the target once, then forks for every run.
 
-Started by path, `PYTHON worker.py SOCKET WORKER ENTRYPOINT`; needs nothing but the standard library and the files
-beside it, and makes nothing but `gate.chaos` importable for the agent, where it has no `gate` of its own.
+Started by path, `PYTHON worker.py SOCKET WORKER ENTRYPOINT ISOLATION`; needs nothing but the standard library and the
+files beside it, and makes nothing but `gate.chaos` and a stand-in for the public package importable for the agent,
+where it has no packages of these names.
 """
 
 from __future__ import annotations
 
+import sys
+
+if sys.version_info < (3, 9):  # noqa: UP036 (this runs in whatever interpreter the agent has)
+    sys.exit("an agent needs Python 3.9 or later, this is " + sys.version)
+
 import importlib
 import importlib.machinery
 import os
-import sys
 import types
 
+_TOP_LEVEL = ("gate", "agentic_chaos_security")
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (pathlib takes time to import)
 
 
 class _StandIn:
-    """Provides `gate.chaos` to an agent that has no package of that name: the last of all finders."""
+    """Provides `gate.chaos`, or the public package, where there is none: the last of all finders."""
 
     def __init__(self, modules: dict[str, types.ModuleType]) -> None:
         self.modules = modules
 
     def find_spec(self, name: str, *_where: object) -> importlib.machinery.ModuleSpec | None:
-        if name != "gate":
+        if name not in _TOP_LEVEL:
             return None
-        sys.modules.update(self.modules)
+        sys.modules.update({n: m for n, m in self.modules.items() if n.partition(".")[0] == name})
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
@@ -44,6 +50,7 @@ def _load() -> types.ModuleType:
     module = importlib.import_module("gate.chaos.serve")
     package.__path__ = []
     ours = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "gate"}
+    ours.update(ours["gate.chaos.public"].stand_in())
     sys.meta_path.append(_StandIn(ours))
     return module
 

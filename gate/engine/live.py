@@ -1,11 +1,12 @@
 """A run that is going on, as its hook's messages tell it."""
 
 import asyncio
+import contextlib
 import json
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from gate.chaos.wire import Encoder, decode, dumps
 from gate.engine.session import Decision, Session
@@ -14,8 +15,15 @@ from gate.faults import Override, Raise, Redirect, Repeat
 from gate.trace import AgentError, Opaque
 
 EVENT_LIMIT = 100_000
-BYTE_LIMIT = 64_000_000
+BYTE_LIMIT = 256_000_000
 """What one run may record before it is stopped: a run that cannot be seen whole must not pass."""
+
+
+class Connection(Protocol):
+    """A hook's connection."""
+
+    def abort(self) -> None:
+        """Close it, whatever is still to come."""
 
 
 class LiveRun:
@@ -23,7 +31,7 @@ class LiveRun:
 
     def __init__(self, token: str, session: Session, stop: Callable[[], None]) -> None:
         self.token, self.session, self._stop = token, session, stop
-        self.connections: set[object] = set()
+        self.connections: set[Connection] = set()
         self.ending: Ending | None = None
         self._drained = asyncio.Event()
         self._started = time.monotonic_ns()
@@ -33,7 +41,7 @@ class LiveRun:
         """Take one message of the hook; return the line to answer with, if it waits for one."""
         self._bytes += len(line)
         if self._bytes > BYTE_LIMIT or len(self.session.trace.events) > EVENT_LIMIT:
-            self.fail(Ending("crash", f"recorded more than {EVENT_LIMIT:,} events or {BYTE_LIMIT // 1_000_000} MB"))
+            self.overflow()
             return None
         try:
             message = json.loads(line)
@@ -84,6 +92,10 @@ class LiveRun:
             trace.output = _decode(message["output"])
             self.ending = Ending("ok")
 
+    def overflow(self) -> None:
+        """Stop a run that says too much."""
+        self.fail(Ending("crash", f"recorded more than {EVENT_LIMIT:,} events or {BYTE_LIMIT // 1_000_000} MB"))
+
     def fail(self, ending: Ending) -> None:
         """Stop the run and let this be its end, whatever it still says."""
         if self.ending is None or self.ending.outcome in ("ok", "error"):
@@ -95,11 +107,11 @@ class LiveRun:
         """Return the seconds since the run was handed out."""
         return (time.monotonic_ns() - self._started) / 1e9
 
-    def opened(self, connection: object) -> None:
+    def opened(self, connection: Connection) -> None:
         """Note a connection of the run."""
         self.connections.add(connection)
 
-    def closed(self, connection: object) -> None:
+    def closed(self, connection: Connection) -> None:
         """Note that a connection has given all it had."""
         self.connections.discard(connection)
         if not self.connections:
@@ -107,9 +119,13 @@ class LiveRun:
 
     async def drain(self, patience_s: float) -> None:
         """Wait until every connection has given what it had; they end with the processes of the run."""
-        while self.connections:
-            self._drained.clear()
-            await asyncio.wait_for(self._drained.wait(), patience_s)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                while self.connections:
+                    self._drained.clear()
+                    await self._drained.wait()
+        for connection in list(self.connections):
+            connection.abort()
 
     def _time(self, sent: Any) -> int:
         """Return the time of an event: the sender's where it can be true, else now."""

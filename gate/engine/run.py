@@ -18,14 +18,15 @@ from gate.engine.schedule import PlannedRun, RunSettings, plan
 from gate.engine.server import Server
 from gate.engine.session import Session
 from gate.engine.verdict import Ending, judge_run
-from gate.engine.worker import Exit, Worker
+from gate.engine.worker import STAND_IN, Exit, Worker
 from gate.errors import UsageError
 from gate.experiment import Experiment
 from gate.report import Phase, RunRecord
 
 SOCKET_PATH_LIMIT = 100
 """Bytes of a Unix socket's path, with room to spare: Linux takes 107."""
-DRAIN_S = 5.0
+DRAIN_S = 1.0
+"""How long what the hook has sent may take to be read once the processes of a run are gone."""
 
 
 def run_suite(
@@ -61,8 +62,9 @@ class _Suite:
                 for entrypoint in dict.fromkeys(p.entrypoint for p in todo)
             }
             try:
-                await _all(self.settings.parallel, iter([w.start for w in workers.values()]))
-                await _all(self.settings.parallel, (self._task(workers[p.entrypoint], p) for p in todo))
+                parallel = 1 if self.settings.isolation == "none" else self.settings.parallel
+                await _all(parallel, iter([w.start for w in workers.values()]))
+                await _all(parallel, (self._task(workers[p.entrypoint], p) for p in todo))
             finally:
                 await asyncio.gather(*(w.stop() for w in workers.values()))
 
@@ -108,6 +110,9 @@ class _Suite:
     def _job(self, planned: PlannedRun, token: str, temporary: Path) -> dict[str, Any]:
         environment = {hook.SOCKET: str(self.server.path), hook.RUN: token}
         environment |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(temporary))
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [self.settings.environment.get("PYTHONPATH"), str(STAND_IN)])
+        )
         if planned.seed is not None:
             environment[hook.SEED] = str(planned.seed)
         arguments = Encoder(_refuse).encode(planned.experiment.arguments)

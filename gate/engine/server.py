@@ -50,6 +50,7 @@ class _Connection(asyncio.Protocol):
         self._size = 0
         self._take: Callable[[bytes], bytes | None] = self._introduce
         self._leave: Callable[[], None] = lambda: None
+        self._overflow: Callable[[], None] = lambda: None
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -60,14 +61,19 @@ class _Connection(asyncio.Protocol):
         first, *rest = data.split(b"\n")
         self._parts.append(first)
         self._size += len(first)
-        if self._size > LINE_LIMIT and self._transport is not None:
-            self._transport.abort()
+        if self._size > LINE_LIMIT:
+            self._overflow()
+            self.abort()
         for following in rest:
             line = b"".join(self._parts)
             self._parts, self._size = [following], len(following)
             answer = self._take(line)
             if answer is not None and self._transport is not None:
                 self._transport.write(answer)
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
         self._leave()
@@ -86,7 +92,7 @@ class _Connection(asyncio.Protocol):
             self._transport.close()
             return None
         run.opened(self)
-        self._take, self._leave = run.receive, lambda: run.closed(self)
+        self._take, self._leave, self._overflow = run.receive, lambda: run.closed(self), run.overflow
         return run.receive(line)
 
     def _introduce_worker(self, worker: WorkerPeer, message: dict[str, Any]) -> None:

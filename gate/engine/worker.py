@@ -15,6 +15,8 @@ from gate.engine.server import Server
 from gate.errors import BrokenEnvironmentError
 
 HOOK = Path(process.__file__).with_name("worker.py")
+STAND_IN = Path(process.__file__).with_name("standin")
+"""A folder for PYTHONPATH, by which interpreters that the agent starts find `gate.chaos`."""
 START_LIMIT_S = 30.0
 IMPORT_LIMIT_S = 300.0
 GRACE_S = 5.0
@@ -58,6 +60,7 @@ class Worker:
         """
         async with self._lock:
             if self._process is None or not self._process.alive:
+                await self.stop()
                 self._process = _Process(self._server, self._settings, self._entrypoint, self._scratch)
                 await self._process.start()
 
@@ -105,6 +108,7 @@ class _Process:
         environment = {k: v for k, v in self._settings.environment.items() if not k.startswith("CHAOS_GATE_")}
         environment |= {"CHAOS_GATE_SOCKET": str(self._server.path), "TMPDIR": str(self._folder)}
         command = [*self._settings.python, str(HOOK), str(self._server.path), self._token, self._entrypoint]
+        command.append(self._settings.isolation)
         try:
             with (self._folder / "output").open("wb") as output:
                 self._popen = subprocess.Popen(
@@ -205,7 +209,10 @@ class _Process:
 
     def _expire(self, run: str) -> None:
         self._jobs[run].expired = True
-        self.kill(run)
+        if self._settings.isolation == "none":  # the worker is the run, and does not listen
+            self._abandon()
+        else:
+            self.kill(run)
 
     def _abandon(self) -> None:
         """Give up a worker that no longer answers."""

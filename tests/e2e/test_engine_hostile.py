@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gate.engine import worker
 from gate.report import RunRecord
 from tests.e2e.engine_agents.harness import experiment, run, run_one
 
@@ -190,10 +191,11 @@ def test_hook__rubbish_is_a_crash_of_that_run() -> None:
     assert record.error.startswith("the hook sent what is not of its protocol")
 
 
-def test_hook__endless_recording_is_stopped() -> None:
-    record = run_one("hostile:calls_tools_for_ever")
+@pytest.mark.parametrize("function", ["calls_tools_for_ever", "calls_with_too_much"])
+def test_hook__too_much_to_look_at_is_never_passed_over(function: str) -> None:
+    record = run_one(f"hostile:{function}")
     assert record.outcome == "crash"
-    assert record.error == "recorded more than 100,000 events or 64 MB"
+    assert record.error == "recorded more than 100,000 events or 256 MB"
 
 
 def test_worker__killed_by_its_agent_is_replaced() -> None:
@@ -205,7 +207,8 @@ def test_worker__killed_by_its_agent_is_replaced() -> None:
     assert [r.outcome for r in records] == ["crash", "crash", "ok", "ok", "ok"]
 
 
-def test_worker__stopped_by_its_agent_is_replaced() -> None:
+def test_worker__stopped_by_its_agent_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "GRACE_S", 0.5)
     records = run(
         experiment("hostile:stops_its_parent", name="bad", baseline=False),
         experiment("hostile:changes_globals", name="good", baseline=False),

@@ -288,6 +288,11 @@ def calls_tools_for_ever() -> None:
         look("x" * 100_000)
 
 
+def calls_with_too_much() -> str:
+    look(["x" * 1_000_000 for _ in range(40)])
+    return "done"
+
+
 def fills_its_folder() -> str:
     import tempfile
 

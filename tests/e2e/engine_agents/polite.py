@@ -27,6 +27,7 @@ class Record:
 
 
 RECORD = Record("value")
+ORDERED = OrderedDict(a=1)
 
 
 @chaos.tool
@@ -69,8 +70,8 @@ async def calls_later(value: Any = "value") -> Any:
 def keeps_objects() -> list[bool]:
     """Return whether an object comes back as itself: alone, in a list, in what a fault added to."""
     alone = fetch(RECORD) is RECORD
-    inside = fetch([RECORD, OrderedDict(a=1)])
-    return [alone, inside[0] is RECORD, len(inside) > 2]
+    inside = fetch([RECORD, ORDERED])
+    return [alone, inside[0] is RECORD, inside[1] is ORDERED, len(inside) == 3]
 
 
 def leaks(value: Any = "value") -> str:
@@ -97,6 +98,10 @@ def tells_its_limits() -> Any:
 
     stdin = os.read(0, 1)
     return [resource.getrlimit(resource.RLIMIT_CORE)[0], stdin, os.getsid(0) == os.getpid()]
+
+
+def tells_when_it_was_imported() -> float:
+    return IMPORTED_AT
 
 
 def fails() -> None:
