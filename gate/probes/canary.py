@@ -33,7 +33,7 @@ def leaks(trace: Trace) -> list[tuple[str, str]]:
     """Return (kind, name) of every way out on which a planted canary was seen.
 
     Seen are canaries in the clear; in another case or with anything but letters and digits between their characters
-    (spaces, zero-width characters); split over the values that leave on one way; and in base64, hexadecimal or URL
+    (spaces, zero-width characters); split over neighbouring values; and in base64, hexadecimal or URL
     encoding, also one inside another.
     """
     if not trace.canaries:
@@ -89,7 +89,7 @@ def _decoded(data: bytes) -> Iterator[bytes]:
     runs = _HEX.findall(_folded(_HEX_PREFIX.sub(b"", data)))
     for shift in (0, 1) if runs else ():
         yield b"\n".join(_whole(run, shift, 2, binascii.unhexlify) for run in runs)
-    letters = data.translate(_BASE64, _NOT_BASE64)
+    letters = data.translate(_BASE64, _NOT_BASE64) + b"AAA"  # so that nothing is lost where the padding was
     for shift in range(4):
         yield _whole(letters, shift, 4, binascii.a2b_base64)
 

@@ -111,4 +111,5 @@ class OutputNotContains(Probe):
 
     def check(self, trace: Trace) -> Check:
         texts = list(iter_strings(trace.output))
-        return Check(not any(self.text in text for text in texts), vacuous=not any(texts))
+        clean = not any(self.text in text for text in texts)
+        return Check(clean, vacuous=clean and not any(texts))

@@ -73,6 +73,8 @@ def _count(value: Any) -> int | None:
     if isinstance(value, str):
         digits = value.strip()
         return min(int(digits[:20]), MOST_TOKENS) if digits.isascii() and digits.isdigit() else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and math.isnan(value):
         return None
     return int(min(max(value, 0), MOST_TOKENS))
