@@ -67,6 +67,7 @@ class _Connection:
             raise _GoneError from None
         self.inode = os.fstat(self.socket.fileno()).st_ino
         self.buffer = b""
+        # the answer also says that the gate has taken this connection, so that nothing sent over it can get lost
         run.points = frozenset(self.ask({"op": "hello", "run": run.token, "pid": self.pid})["points"])
 
     def intact(self) -> bool:

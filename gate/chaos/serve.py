@@ -19,6 +19,7 @@ from gate.chaos.wire import dumps
 OUTPUT_LIMIT = 8_000
 """Bytes of a run's output that are kept, from its end."""
 FILE_SIZE_LIMIT = 1 << 30
+_STAND_IN = os.path.join(os.path.dirname(__file__), "standin")  # noqa: PTH118, PTH120 (pathlib is slow to import)
 _CHUNK = 1 << 16
 _PIPE = 1 << 15
 
@@ -36,6 +37,8 @@ def main(path: str, worker: str, entrypoint: str, isolation: str) -> None:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, FILE_SIZE_LIMIT)
     sys.argv = [entrypoint]
+    paths = (os.environ.get("PYTHONPATH"), _STAND_IN)  # by which interpreters that the agent starts find `gate.chaos`
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     _tell(control, {"op": "worker", "worker": worker, "pid": os.getpid()})
     problem = _try_in_child(entrypoint) if isolation == "process" else _try(entrypoint)
     if problem:

@@ -74,7 +74,7 @@ def run_target(find: Callable[[], Callable[..., Any]], path: str, job: dict[str,
     run.end(duration_s=duration_s, **outcome)
     logging.getLogger().removeHandler(records)
     ours.detach()
-    for name in (hook.SOCKET, hook.RUN, hook.SEED):
+    for name in (hook.RUN, hook.SEED):
         os.environ.pop(name, None)
     flush()
 

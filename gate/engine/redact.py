@@ -42,6 +42,15 @@ def fit(text: str, limit: int) -> str:
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
+def quote(text: str, lines: int) -> str:
+    """Return the last lines of a text for a terminal or a workflow log: inert, since each begins with a bar."""
+    shown = [
+        "".join(c if c.isprintable() or c == "\t" else "�" for c in line).replace("##[", "## [")
+        for line in fit(text[-_SHOWN:], _SHOWN).strip().splitlines()[-lines:]
+    ]
+    return "\n".join(f"    | {line}" for line in shown)
+
+
 def show(value: Any) -> str:
     """Return a value of the agent as text."""
     if isinstance(value, str):

@@ -18,7 +18,7 @@ from gate.engine.schedule import PlannedRun, RunSettings, plan
 from gate.engine.server import Server
 from gate.engine.session import Session
 from gate.engine.verdict import Ending, judge_run
-from gate.engine.worker import STAND_IN, Exit, Worker
+from gate.engine.worker import Exit, Worker
 from gate.errors import UsageError
 from gate.experiment import Experiment
 from gate.report import Phase, RunRecord
@@ -108,11 +108,7 @@ class _Suite:
             await asyncio.to_thread(_delete, folder)
 
     def _job(self, planned: PlannedRun, token: str, temporary: Path) -> dict[str, Any]:
-        environment = {hook.SOCKET: str(self.server.path), hook.RUN: token}
-        environment |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(temporary))
-        environment["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [self.settings.environment.get("PYTHONPATH"), str(STAND_IN)])
-        )
+        environment = {hook.RUN: token, "TMPDIR": str(temporary)}
         if planned.seed is not None:
             environment[hook.SEED] = str(planned.seed)
         arguments = Encoder(_refuse).encode(planned.experiment.arguments)

@@ -6,11 +6,13 @@ from gate.engine.redact import fit, show
 from gate.engine.schedule import PlannedRun
 from gate.engine.session import Session
 from gate.experiment import ProbeSpec
+from gate.probes.usage import usage_records
 from gate.report import ProbeOutcome, RunRecord
 from gate.trace import Outcome, Trace
 
 OUTPUT_LIMIT = 2_000
 TEXT_LIMIT = 4_000
+TOKENS_LIMIT = 10_000_000
 _JUDGED: tuple[Outcome, ...] = ("ok", "error")
 """Outcomes whose trace is complete, so that probes can speak of it."""
 
@@ -45,6 +47,7 @@ def judge_run(planned: PlannedRun, session: Session, ending: Ending) -> RunRecor
         error=fit(trace.error.text if trace.error else ending.reason, TEXT_LIMIT),
         probes=probes,
         faults=session.counts,
+        tokens=min(sum(u.input_tokens + u.output_tokens for u in usage_records(trace)), TOKENS_LIMIT),
         output="" if good or trace.output is None else fit(show(trace.output), OUTPUT_LIMIT),
     )
 

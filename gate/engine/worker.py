@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from gate.chaos import process, wire
+from gate.chaos import hook, process, wire
+from gate.engine.redact import quote
 from gate.engine.schedule import RunSettings
 from gate.engine.server import Server
 from gate.errors import BrokenEnvironmentError
 
 HOOK = Path(process.__file__).with_name("worker.py")
-STAND_IN = Path(process.__file__).with_name("standin")
-"""A folder for PYTHONPATH, by which interpreters that the agent starts find `gate.chaos`."""
 START_LIMIT_S = 30.0
 IMPORT_LIMIT_S = 300.0
 GRACE_S = 5.0
@@ -106,7 +105,7 @@ class _Process:
         self._server.workers[self._token] = self
         self._folder.mkdir()
         environment = {k: v for k, v in self._settings.environment.items() if not k.startswith("CHAOS_GATE_")}
-        environment |= {"CHAOS_GATE_SOCKET": str(self._server.path), "TMPDIR": str(self._folder)}
+        environment |= {hook.SOCKET: str(self._server.path), "TMPDIR": str(self._folder)}
         command = [*self._settings.python, str(HOOK), str(self._server.path), self._token, self._entrypoint]
         command.append(self._settings.isolation)
         try:
@@ -150,7 +149,7 @@ class _Process:
 
     def _broken(self, what: str, detail: str = "") -> BrokenEnvironmentError:
         python = " ".join(self._settings.python)
-        shown = "\n".join("    " + line for line in detail.strip().splitlines()[-_SHOWN_LINES:])
+        shown = quote(detail, _SHOWN_LINES)
         module = self._entrypoint.partition(":")[0]
         return BrokenEnvironmentError(
             f"{what}\n{shown}" if shown else what,

@@ -119,6 +119,10 @@ def test_error__of_the_agent_is_judged_and_redacted() -> None:
     assert [p.passed for p in record.probes] == [False, True]
 
 
+def test_tokens__are_summed_over_the_run() -> None:
+    assert run_one("polite:thinks").tokens == 84
+
+
 def comparable(records: list[RunRecord]) -> list[RunRecord]:
     return [r.model_copy(update={"duration_s": 0.0}) for r in records]
 

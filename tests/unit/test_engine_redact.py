@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.engine.redact import fit, redact
+from gate.engine.redact import fit, quote, redact
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,12 @@ def test_fit__any_text_is_encodable_and_short_enough(text: str, limit: int) -> N
 
 def test_fit__a_secret_is_redacted_before_the_cut() -> None:
     assert "sk-" not in fit("x" * 15 + " sk-abcdefghijklmnop1234567", 25)
+
+
+def test_quote__is_inert_in_a_workflow_log() -> None:
+    text = "first\nlast but one ##[error]x\n  ::error::planted\r::error::again \x1b[31m"
+    assert quote(text, 3) == "    | last but one ## [error]x\n    |   ::error::planted\n    | ::error::again �[31m"
+
+
+def test_quote__of_nothing() -> None:
+    assert quote("", 5) == ""

@@ -117,6 +117,17 @@ def guarded(seen: str = "") -> str:
     return f"answer {chaos.seed()}"
 
 
+@chaos.llm
+def think(text: str) -> dict[str, Any]:
+    return {"model": "scripted", "text": text, "usage": {"input_tokens": 40, "output_tokens": 2}}
+
+
+def thinks() -> str:
+    think("one")
+    think("two")
+    return "done"
+
+
 def streams() -> Any:
     yield "a"
     yield "b"
