@@ -51,7 +51,7 @@ def seconds(action: Callable[[], object], *, repeats: int, cold: bool = True) ->
 
 def one_p_value() -> None:
     print(
-        "| runs per arm | scipy `boschloo_exact` | default, first | ratio | default, later | ratio | Boschloo, first | ratio |"
+        "| runs per arm | `boschloo_exact` | default first | ratio | default later | ratio | Boschloo first | ratio |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for n in (40, 100, 300, 1000):

@@ -105,10 +105,10 @@ class BergerBoos:
             if at >= len(totals):
                 break
             total = int(totals[at])
-            start = int(self.first[total])
+            start = min(offset, int(self.first[total]))
             here = self._polynomials(total - head_passes, head_passes, start, len(self.cells))
             tops = here.upper_bounds() + GAMMA
-            if tops[: self.last[total] - start].max() > worst:
+            if tops[self.first[total] - start : self.last[total] - start].max() > worst:
                 worst = max(worst, self._largest_inside(total, here, start))
             bounds = np.minimum(bounds, tops[offset - start :])
         return worst

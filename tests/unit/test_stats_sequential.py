@@ -1,5 +1,6 @@
 """The truncated sequential test: specification's figures, and every sequence of runs enumerated."""
 
+import math
 from itertools import product
 
 import pytest
@@ -13,6 +14,26 @@ def test_characteristics__ninety_five_against_eighty_five() -> None:
     assert round(at_threshold[1], 4) == 0.0291
     assert round(below[0], 4) == 0.1688
     assert round(at_threshold[3]) == 26
+
+
+def test_decide__forcing_a_decision_at_the_limit_would_break_alpha() -> None:
+    sprt = stats.Sprt(0.95, 0.10, alpha=0.05, beta=0.2, max_runs=52)
+    failed, forced = 0.0, 0.0
+    going = {0: 1.0}
+    for runs in range(1, 53):
+        following: dict[int, float] = {}
+        for passes, chance in going.items():
+            following[passes] = following.get(passes, 0.0) + 0.05 * chance
+            following[passes + 1] = following.get(passes + 1, 0.0) + 0.95 * chance
+        decisions = {passes: sprt.decide(passes, runs) for passes in following}
+        failed += sum(chance for passes, chance in following.items() if decisions[passes] == "fail")
+        going = {passes: chance for passes, chance in following.items() if decisions[passes] == "continue"}
+        if runs == 52:
+            for passes, chance in following.items():
+                likelier_bad = passes * math.log(0.85 / 0.95) + (runs - passes) * math.log(0.15 / 0.05) > 0
+                forced += chance * (decisions[passes] == "inconclusive" and likelier_bad)
+    assert round(failed, 4) == 0.0291
+    assert round(failed + forced, 4) == 0.0876
 
 
 @pytest.mark.parametrize(("threshold", "min_effect"), [(0.9, 0.3), (1.0, 0.2), (0.6, 0.6), (0.5, 0.5), (0.8, 0.1)])
