@@ -8,13 +8,12 @@ p-values follow the ordering, so of those tables only the mildest of each total 
 table (base passes the same, head passes fewer) and in the row beside it (base passes more, head passes the same).
 """
 
-import math
 from functools import lru_cache
 
 import numpy as np
 from scipy.special import betaincinv
 
-from gate.stats.cells import Floats, Ints, Polynomials, rate_cells
+from gate.stats.cells import Floats, Ints, Polynomials, rate_cells, rounded_up
 from gate.stats.order import LikelihoodRatio
 
 FEW = 6  # totals left over when it is quicker to settle them one by one
@@ -56,15 +55,12 @@ class BergerBoos:
     def _largest_inside(
         self, total: int, polynomials: Polynomials, start: int, decide_at: float | None = None
     ) -> float:
-        """gamma plus the maximum over the rates `total` allows of polynomials whose first cell is number `start`.
-
-        Rounded up, so that one table has one p-value however it was reached.
-        """
+        """gamma plus the maximum over the rates `total` allows of polynomials whose first cell is number `start`."""
         first, last = int(self.first[total]), int(self.last[total])
         part = Polynomials(polynomials.coefficients[first - start : last - start])
         part = self.cells.within(part, self.low[total], self.high[total], first)
         limit = None if decide_at is None else decide_at - GAMMA
-        return min(1.0, math.ceil((part.largest(limit) + GAMMA) * 1e12) / 1e12)
+        return rounded_up(part.largest(limit) + GAMMA)
 
     def _worst_in_column(self, base_passes: int, head_passes: int, bounds: Floats, worst: float) -> float:
         """Largest of `worst` and the raw p-values down the column.

@@ -29,6 +29,8 @@ _BINOMIALS = np.array([[math.comb(i, j) for j in _ORDERS] for i in _ORDERS], dty
 _LAG = np.maximum(np.subtract.outer(_ORDERS, _ORDERS), 0)
 PARTS = 8  # pieces a Bernstein polynomial is split into at each step of the search for its maximum
 TINY = 1e-16
+COMPLEMENT_ROUNDING = 1e-14
+DECIMALS = 1e12  # p-values are rounded up there, so that one table has one p-value however it was reached
 PRECISION = 1e-9  # of that search, relative
 
 
@@ -130,7 +132,7 @@ class RateCells:
         coefficients = products.reshape(len(products), -1) @ _DIAGONALS
         if above:
             coefficients = -coefficients
-            coefficients[:, 0] += 1
+            coefficients[:, 0] += 1 + COMPLEMENT_ROUNDING
         centre = np.minimum(np.maximum(coefficients[:, 0], 0), 1)
         coefficients[:, 0] += np.sqrt(centre * (1 - centre)) * self._rest_per_deviation[part] + self._extra_rest
         return Polynomials(coefficients)
@@ -199,6 +201,11 @@ def _taylor_window(runs: int, rate: Floats, half: Floats) -> tuple[Ints, Floats]
         result[:, j + 1] = (slope - shift) * result[:, j] - (runs - j + 1) * (h * h / (p * q)) * result[:, j - 1]
         result[:, j + 1] /= j + 1
     return first, result
+
+
+def rounded_up(p: float) -> float:
+    """`p` as it is reported."""
+    return min(1.0, math.ceil(p * DECIMALS) / DECIMALS)
 
 
 def binomial_pmf(runs: int, rate: float) -> Floats:

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gate.stats.cells import Ints, rate_cells
+from gate.stats.cells import Ints, rate_cells, rounded_up
 from gate.stats.checks import check_level, check_runs, check_table
 from gate.stats.order import score
 
@@ -33,7 +33,8 @@ def noninferiority_boundary(base_runs: int, head_runs: int, *, min_effect: float
 @lru_cache(maxsize=65536)
 def _p_value(base_passes: int, base_runs: int, head_passes: int, head_runs: int, drop: float) -> float:
     order = score(base_runs, head_runs, drop)
-    return _largest_pass(base_runs, head_runs, drop, order.boundary(order.level(base_passes, head_passes)))
+    failing = order.boundary(order.level(base_passes, head_passes))
+    return rounded_up(_largest_pass(base_runs, head_runs, drop, failing))
 
 
 @lru_cache(maxsize=4096)
