@@ -1,0 +1,57 @@
+"""The figures of docs/statistics.md that no other test holds, read from the page and computed again."""
+
+from pathlib import Path
+
+import pytest
+
+from gate import stats
+from gate.stats import Test
+
+PAGE = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+
+
+def _table(first_cell: str, columns: int) -> list[list[str]]:
+    """The body of the table whose header starts with `first_cell` and has this many columns."""
+    lines = PAGE.splitlines()
+    for number, line in enumerate(lines):
+        if line.startswith(f"| {first_cell} |") and line.count("|") == columns + 1:
+            body = []
+            for row in lines[number + 2 :]:
+                if not row.startswith("|"):
+                    break
+                body.append([cell.strip() for cell in row.strip("|").split("|")])
+            return body
+    raise AssertionError(f"no table starts with {first_cell!r}")
+
+
+@pytest.mark.parametrize("row", _table("runs per arm", 7), ids=lambda row: row[0])
+def test_page__what_a_number_of_runs_buys(row: list[str]) -> None:
+    n = int(row[0])
+    figures = [stats.exact_power(n, n, base, head) for base, head in ((1.0, 0.9), (0.95, 0.85), (0.95, 0.75))]
+    figures += [stats.pass_probability(n, n, r, r, alpha=0.05, min_effect=0.1, beta=0.2) for r in (0.99, 0.95, 0.9)]
+    assert [float(cell) for cell in row[1:]] == pytest.approx(figures, abs=5.01e-3)
+
+
+@pytest.mark.parametrize("row", _table("base rate", 5), ids=lambda row: row[0])
+def test_page__runs_for_power(row: list[str]) -> None:
+    rate = int(row[0].removesuffix(" %")) / 100
+    assert [int(cell) for cell in row[1:]] == [stats.runs_for_power(rate, drop) for drop in (0.05, 0.1, 0.2, 0.3)]
+
+
+@pytest.mark.parametrize(("test", "power"), [("unconditional", 0.10), ("fisher", 0.015)])
+def test_page__holm_over_twenty_probes(test: Test, power: float) -> None:
+    assert stats.exact_power(40, 40, 1.0, 0.9, alpha=0.05 / 20, test=test) == pytest.approx(power, rel=0.04)
+
+
+@pytest.mark.parametrize(("rate", "runs"), [(0.99, 17), (0.95, 26), (0.70, 13)])
+def test_page__runs_a_sequential_test_takes(rate: float, runs: int) -> None:
+    found = stats.sprt_characteristics(0.95, 0.10, alpha=0.05, beta=0.2, max_runs=52, rate=rate)
+    assert round(found[3]) == runs
+
+
+def test_page__single_figures() -> None:
+    assert round(stats.exact_test(40, 40, 37, 40), 3) == 0.046
+    assert round(stats.exact_test(40, 40, 38, 40), 2) == 0.10
+    assert round(stats.smallest_visible_drop(40, 40, 40, alpha=0.05, power=0.8) or 0, 3) == 0.104
+    unchanged = stats.pass_probability(40, 40, 0.95, 0.95, alpha=0.05, min_effect=0.05, beta=0.2)
+    assert round(unchanged, 2) == 0.48
