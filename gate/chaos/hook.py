@@ -9,23 +9,19 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import itertools
-import json
 import os
-import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from gate.chaos import errors
-from gate.chaos.wire import DEPTH_LIMIT, Encoder, cut, decode, dumps
+from gate.chaos.connection import Connection, GoneError, give_up
+from gate.chaos.wire import DEPTH_LIMIT, Encoder, cut, decode
 
 SOCKET = "CHAOS_GATE_SOCKET"
 RUN = "CHAOS_GATE_RUN"
 SEED = "CHAOS_GATE_SEED"
-UNREACHABLE = 86
-"""Exit status of a process that cannot tell the gate what it does, and so must not go on."""
 
 
 class Repeat(Exception):  # noqa: N818 (control flow, not an error)
@@ -50,59 +46,6 @@ class Redirect(Exception):  # noqa: N818 (control flow, not an error)
     def __init__(self, host: str | None, model: str | None) -> None:
         super().__init__(host, model)
         self.host, self.model = host, model
-
-
-class _GoneError(Exception):
-    """The gate no longer listens: the run is over."""
-
-
-class _Connection:
-    def __init__(self, run: Run) -> None:
-        self.pid = os.getpid()
-        self.busy = False
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self.socket.connect(run.path)
-        except (FileNotFoundError, ConnectionRefusedError):
-            raise _GoneError from None
-        self.inode = os.fstat(self.socket.fileno()).st_ino
-        self.buffer = b""
-        # the answer also says that the gate has taken this connection, so that nothing sent over it can get lost
-        run.points = frozenset(self.ask({"op": "hello", "run": run.token, "pid": self.pid})["points"])
-
-    def intact(self) -> bool:
-        """Return whether the descriptor is still ours: agents close what they do not know, and numbers are reused."""
-        try:
-            return os.fstat(self.socket.fileno()).st_ino == self.inode
-        except OSError:
-            return False
-
-    def tell(self, message: dict[str, Any]) -> None:
-        try:
-            self.socket.sendall(dumps(message).encode("ascii") + b"\n")
-        except (BrokenPipeError, ConnectionResetError):
-            raise _GoneError from None
-
-    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        self.tell(message)
-        while b"\n" not in self.buffer:
-            try:
-                received = self.socket.recv(1 << 16)
-            except ConnectionResetError:
-                raise _GoneError from None
-            if not received:
-                raise _GoneError
-            self.buffer += received
-        line, _, self.buffer = self.buffer.partition(b"\n")
-        reply: dict[str, Any] = json.loads(line)
-        return reply
-
-    def forget(self) -> None:
-        """Close the descriptor if it is ours, else leave it to its new owner."""
-        if self.intact():
-            self.socket.close()
-        else:
-            self.socket.detach()
 
 
 class Run:
@@ -179,24 +122,24 @@ class Run:
         self._kept[handle] = value
         return [handle, *_describe(value, encoder)[1:]]
 
-    def _exchange(self, talk: Callable[[_Connection], Any]) -> Any:
+    def _exchange(self, talk: Callable[[Connection], Any]) -> Any:
         """Talk over this thread's connection; None once the run is over."""
         if self._over:
             return None
         try:
             connection = self._connection()
             if connection.busy:  # a signal handler, or a tool called while a value was written
-                connection = _Connection(self)
+                connection = self._connect()
             return self._talk(connection, talk)
-        except _GoneError:
+        except GoneError:
             self._over = True
             return None
         except OSError as error:
             if error.errno is None:  # a TimeoutError that a signal handler of the agent raised
                 raise
-            _give_up(error)
+            give_up(error)
 
-    def _talk(self, connection: _Connection, talk: Callable[[_Connection], Any]) -> Any:
+    def _talk(self, connection: Connection, talk: Callable[[Connection], Any]) -> Any:
         connection.busy = True
         try:
             reply = talk(connection)
@@ -208,20 +151,25 @@ class Run:
         connection.busy = False
         return reply
 
+    def _connect(self) -> Connection:
+        connection = Connection(self.path, self.token)
+        self.points = connection.points
+        return connection
+
     def close(self) -> None:
         """Close this thread's connection."""
-        connection: _Connection | None = getattr(self._local, "connection", None)
+        connection: Connection | None = getattr(self._local, "connection", None)
         if connection is not None:
             connection.forget()
             del self._local.connection
 
-    def _connection(self) -> _Connection:
-        connection: _Connection | None = getattr(self._local, "connection", None)
+    def _connection(self) -> Connection:
+        connection: Connection | None = getattr(self._local, "connection", None)
         if connection is not None and connection.pid == os.getpid() and connection.intact():
             return connection
         if connection is not None:
             connection.forget()
-        self._local.connection = connection = _Connection(self)
+        self._local.connection = connection = self._connect()
         return connection
 
 
@@ -347,12 +295,3 @@ def _error(name: str, message: str, fields: dict[str, Any]) -> Exception:
     if name == "ChaosRateLimit":
         return errors.ChaosRateLimit(message, **fields)
     return {"ChaosTimeout": errors.ChaosTimeout}.get(name, errors.ChaosError)(message)
-
-
-def _give_up(error: OSError) -> NoReturn:
-    """Leave at once: what the gate cannot see must not look as if it had not happened."""
-    try:
-        sys.stderr.write(f"chaos gate: cannot reach the gate from this process: {error}\n")
-        sys.stderr.flush()
-    finally:
-        os._exit(UNREACHABLE)

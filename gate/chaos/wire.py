@@ -66,8 +66,10 @@ class Encoder:
             return value if math.isfinite(value) else {"$f": str(value)}
         if kind is bytes and len(value) <= TEXT_LIMIT:
             return {"$b": base64.b64encode(value).decode("ascii")}
-        if kind is datetime.datetime or kind is datetime.date:
-            return {"$time" if kind is datetime.datetime else "$date": value.isoformat()}
+        if kind is datetime.date:
+            return {"$date": value.isoformat()}
+        if kind is datetime.datetime and not value.fold and type(value.tzinfo) in (type(None), datetime.timezone):
+            return {"$time": value.isoformat()}
         for base in _CONTAINERS:
             if issubclass(kind, base):
                 return self._container(value, base)

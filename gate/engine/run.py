@@ -153,7 +153,7 @@ def _scratch(wanted: Path) -> Iterator[Path]:
     parent = str(wanted.resolve())
     if len(os.fsencode(parent)) > SOCKET_PATH_LIMIT - 24:
         parent = tempfile.gettempdir() if len(tempfile.gettempdir()) < SOCKET_PATH_LIMIT - 24 else "/tmp"  # noqa: S108
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix="chaos-gate-", dir=parent))
     try:
         yield folder
     finally:

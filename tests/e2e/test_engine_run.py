@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -218,23 +220,35 @@ def test_plan__without_an_entry_point(tmp_path: Path) -> None:
     assert plan([experiment(None)], settings(tmp_path, target="a:b"))[0].entrypoint == "a:b"  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder with a path short enough for a socket, so that a killed gate leaves nothing anywhere else."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
 SUITE = """
 import sys
 from pathlib import Path
 from tests.e2e.engine_agents.harness import experiment, settings
 from gate.engine import run_suite
 folder = Path(sys.argv[1])
-suite = [experiment("hostile:hangs_with_a_daemon", name="daemon", args={"marker": str(folder / "daemon")}),
-         experiment("polite:sleeps", name="sleeper", args={"seconds": 3600, "marker": str(folder / "sleeper")})]
+suite = [
+    experiment(agent, name=name, args=args | {"marker": str(folder / name)}, baseline=False)
+    for agent, name, args in [
+        ("hostile:hangs_with_a_daemon", "daemon", {}),
+        ("polite:sleeps", "sleeper", {"seconds": 3600}),
+    ]
+]
 run_suite(suite, settings(folder / "scratch", timeout_s=3600.0), on_record=print)
 """
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
-def test_gate__that_is_killed_leaves_no_process_behind(number: signal.Signals, tmp_path: Path) -> None:
+def test_gate__that_is_killed_leaves_no_process_behind(number: signal.Signals, folder: Path) -> None:
     root = Path(__file__).parents[2]
-    process = subprocess.Popen([sys.executable, "-c", SUITE, str(tmp_path)], cwd=root, stderr=subprocess.DEVNULL)
-    markers = [tmp_path / "daemon", tmp_path / "sleeper"]
+    process = subprocess.Popen([sys.executable, "-c", SUITE, str(folder)], cwd=root, stderr=subprocess.DEVNULL)
+    markers = [folder / "daemon", folder / "sleeper"]
     wait_until(lambda: all(m.exists() and m.read_text() for m in markers))
     process.send_signal(number)
     process.wait(10)
@@ -257,13 +271,13 @@ with journal:
 """
 
 
-def test_journal__after_kill_9_ends_like_an_uninterrupted_one(tmp_path: Path) -> None:
+def test_journal__after_kill_9_ends_like_an_uninterrupted_one(folder: Path) -> None:
     def start(name: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", RESUMABLE, str(tmp_path / name)]
+        command = [sys.executable, "-c", RESUMABLE, str(folder / name)]
         return subprocess.Popen(command, cwd=Path(__file__).parents[2])
 
     assert start("whole").wait(60) == 0
-    killed = tmp_path / "killed"
+    killed = folder / "killed"
     for lines in (1, 25, 80):
         process = start("killed")
         wait_until(lambda lines=lines: killed.exists() and killed.read_bytes().count(b"\n") > lines)
@@ -275,7 +289,7 @@ def test_journal__after_kill_9_ends_like_an_uninterrupted_one(tmp_path: Path) ->
         return sorted(comparable(list(read_records(path))), key=lambda r: (r.phase, r.index))
 
     assert len(records(killed)) == 120
-    assert records(killed) == records(tmp_path / "whole")
+    assert records(killed) == records(folder / "whole")
 
 
 def wait_until(condition: Any, limit_s: float = 10.0) -> None:
