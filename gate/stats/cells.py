@@ -182,8 +182,11 @@ def _cell_edges(base_runs: int, head_runs: int, drop: float) -> Floats:
 
 
 def _taylor_window(runs: int, rate: Floats, half: Floats) -> tuple[Ints, Floats]:
-    """Per cell: first count of a window that holds all but 2 exp(-51) of the binomial law, and there its scaled Taylor
-    coefficients half^j / j! * d^j/dp^j of the probability of each count, j = 0..DEGREE (cells x degrees x counts)."""
+    """Per cell, the first count of a window that holds nearly all of the binomial law, and the Taylor terms there.
+
+    The terms are half^j / j! * d^j/dp^j of each count's probability for j = 0..DEGREE: cells x degrees x counts. They
+    obey the recurrence of the Krawtchouk polynomials.
+    """
     variance = runs * rate * (1 - rate)
     radius = np.ceil(WINDOW_EXPONENT / 3 + np.sqrt((WINDOW_EXPONENT / 3) ** 2 + 2 * WINDOW_EXPONENT * variance))
     width = min(runs + 1, 2 * int(radius.max()) + 2)
