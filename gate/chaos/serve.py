@@ -203,7 +203,6 @@ class _Worker:
         os.close(theirs)
         os.set_blocking(ours, False)
         self.running[pid] = _Child(job["run"], pid, ours)
-        _tell(self.control, {"op": "started", "run": job["run"], "pid": pid})
 
     def _become(self, job: dict[str, Any], output: int) -> NoReturn:
         """Turn a fresh fork into the run's process."""
