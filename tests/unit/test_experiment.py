@@ -75,8 +75,7 @@ def test_problems__all_at_once_with_file_line_path_and_suggestion() -> None:
         "x.yaml:10: spec.sed: unknown key (did you mean 'seed'?)",
         "x.yaml:12: spec.faults[0].type: unknown fault 'control_outag' (did you mean 'control_outage'?)",
         "x.yaml:21: spec.probes[1].min_pass_rate: input should be less than or equal to 1, got int 95",
-        "x.yaml:23: spec.probes[2].params.pattern: not a regular expression: missing ), unterminated subpattern at "
-        "position 0, got str '('",
+        'x.yaml:23: spec.probes[2].params.pattern: not a regular expression: missing ), unterminated subpattern at position 0, got str \'(\'',
     ]
 
 
