@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import Field, ValidationError
 
@@ -117,6 +117,9 @@ def agent_environment(pass_env: list[str]) -> dict[str, str]:
     }
 
 
+CommentMode = Literal["changes", "always", "failures", "off"]
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The inputs of the action, as the steps see them in `INPUT_*`."""
@@ -129,17 +132,19 @@ class Inputs:
     pass_env: list[str]
     runs: int | None
     key: str
-    mode: str
     baseline: str
-    comment: str
+    comment: CommentMode
     check_run: bool
     publish_required: bool
     allow_persisted_credentials: bool
+    job_status: str
     policy: dict[str, str]
 
 
+RUNNER_FILES = ("GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
+"""The variables that name the files by which a step speaks to the runner."""
+
 POLICY_INPUTS = ("on_regression", "on_new_critical", "on_missing", "on_inconclusive", "on_no_base")
-CHOICES = {"mode": ("auto",), "comment": ("changes", "always", "failures", "off")}
 
 
 def read_inputs(environ: Mapping[str, str] | None = None) -> Inputs:
@@ -159,9 +164,9 @@ def read_inputs(environ: Mapping[str, str] | None = None) -> Inputs:
             raise UsageError(f"must be true or false, not {value!r}", where=f"input {name}")
         return value == "true"
 
-    for name, known in CHOICES.items():
-        if get(name, known[0]) not in known:
-            raise UsageError(f"must be one of {', '.join(known)}, not {get(name)!r}", where=f"input {name}")
+    comment = get("comment", "changes")
+    if comment not in get_args(CommentMode):
+        raise UsageError(f"must be one of {', '.join(get_args(CommentMode))}, not {comment!r}", where="input comment")
     key = get("key", DEFAULT_KEY)
     if not re.fullmatch(r"[a-z0-9-]{1,40}", key):
         raise UsageError(f"must be 1 to 40 of a-z, 0-9 and -, not {key!r}", where="input key")
@@ -181,12 +186,12 @@ def read_inputs(environ: Mapping[str, str] | None = None) -> Inputs:
         pass_env=get("pass_env").replace(",", " ").split(),
         runs=int(runs) if runs else None,
         key=key,
-        mode=get("mode", "auto"),
         baseline=get("baseline", DEFAULT_STORE),
-        comment=get("comment", "changes"),
+        comment=cast("CommentMode", comment),
         check_run=flag("check_run", "true"),
         publish_required=flag("publish_required", "false"),
         allow_persisted_credentials=flag("allow_persisted_credentials", "false"),
+        job_status=get("job_status"),
         policy=policy,
     )
 
@@ -209,6 +214,7 @@ class GitHubJob:
     temp: Path
     output: Path | None
     summary: Path | None
+    runner_files: dict[str, Path]
 
     @property
     def run_url(self) -> str:
@@ -248,6 +254,7 @@ def read_job() -> GitHubJob:
         temp=Path(env.get("RUNNER_TEMP") or "/tmp"),  # noqa: S108 (only where no runner sets it)
         output=Path(env["GITHUB_OUTPUT"]) if env.get("GITHUB_OUTPUT") else None,
         summary=Path(env["GITHUB_STEP_SUMMARY"]) if env.get("GITHUB_STEP_SUMMARY") else None,
+        runner_files={name: Path(env[name]) for name in RUNNER_FILES if env.get(name)},
     )
 
 

@@ -1,0 +1,67 @@
+"""The four stories of the gate, by the real action under `act` against the GitHub double."""
+
+from pathlib import Path
+
+from tests.double import GitHubDouble
+from tests.double.events import Events
+from tests.e2e.action import TOKEN, UserRepository, agent, readme_workflow
+
+EXPERIMENTS = ("control-guardrail-dos.yaml", "control-guardrail-outage.yaml")
+
+
+def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_path: Path) -> None:
+    with GitHubDouble() as double:
+        events = Events(double.repository)
+        user = UserRepository(tmp_path / "repo", double)
+        first = user.create("hardened", EXPERIMENTS, readme_workflow("plain"))
+
+        # 1: a pull request before anything is stored
+        user.switch("feature")
+        head = user.commit({"notes.md": "one"}, "change nothing that matters")
+        double.open_pull(7, "main", first, "feature", head)
+        payload = events.pull_request("opened", number=7, base_sha=first, head_sha=head)
+        outcome = user.run("pull_request", payload)
+        assert outcome.green, outcome.log
+        [comment] = double.comments(7)
+        assert comment.body.startswith("ℹ️ **NO BASE**")
+        assert "first push" in comment.body
+        [check] = double.check_runs(head)
+        assert (check.name, check.status, check.conclusion) == ("agent-chaos-gate", "completed", "neutral")
+        assert double.branch_head("agent-chaos-baseline") is None
+
+        # 2: a push to the default branch stores the base
+        user.git("switch", "--quiet", "main")
+        outcome = user.run("push", events.push(before=first, after=first))
+        assert outcome.green, outcome.log
+        assert f"v1/default/{first[:2]}/{first}.json" in double.branch_files("agent-chaos-baseline")
+
+        # 3: the same pull request again, now with a base: proven unchanged, the comment edited in place
+        user.git("switch", "--quiet", "feature")
+        head = user.commit({"notes.md": "two"}, "still nothing")
+        double.move_pull(7, head)
+        outcome = user.run("pull_request", events.pull_request("synchronize", number=7, base_sha=first, head_sha=head))
+        assert outcome.green, outcome.log
+        [edited] = double.comments(7)
+        assert edited.id == comment.id
+        assert edited.body.startswith("✅ **PASS**")
+        [check] = double.check_runs(head)
+        assert check.conclusion == "success"
+
+        # 4: the guardrail now fails open
+        user.switch("weaker", "main")
+        weak = user.commit({"my_agent.py": agent("guarded_fail_open")}, "skip the guardrail while it is down")
+        double.open_pull(8, "main", first, "weaker", weak)
+        payload = events.pull_request("opened", number=8, base_sha=first, head_ref="weaker", head_sha=weak)
+        outcome = user.run("pull_request", payload)
+        assert not outcome.green
+        [comment] = double.comments(8)
+        assert comment.body.startswith("❌ **FAIL**")
+        assert "`control-guardrail-outage` · `fails_closed(guardrail*, send_*)`" in comment.body
+        assert "blocks" in comment.body
+        [check] = double.check_runs(weak)
+        assert check.conclusion == "failure"
+        assert len(double.comments(7)) == 1
+
+        double.check()
+        assert {r.token for r in double.requests} == {TOKEN}
+        assert user.git("status", "--porcelain") == ""
