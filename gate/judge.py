@@ -1,6 +1,8 @@
 """One experiment's runs to its report: counts, intervals, held / weakness / inconclusive."""
 
-from collections.abc import Sequence
+import bisect
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from gate.experiment import Experiment, ProbeSpec
@@ -8,6 +10,7 @@ from gate.report import (
     PHASES,
     ExperimentReport,
     Failure,
+    FaultCount,
     FaultReport,
     Outcomes,
     Phase,
@@ -30,45 +33,154 @@ MAX_FAILURES = 20
 
 
 def judge_experiment(
-    experiment: Experiment, records: Sequence[RunRecord], *, planned_runs: int, seed: int | None
+    experiment: Experiment, records: Iterable[RunRecord], *, planned_runs: int, seed: int | None
 ) -> ExperimentReport:
     """Return the report of one experiment from its runs, in whatever order they finished."""
-    runs = sorted(records, key=lambda r: (PHASES.index(r.phase), r.index))
-    probes = [
-        _probe_report(spec, at, phase, _counted(runs, phase), experiment.confidence)
-        for phase in PHASES
-        for at, spec in enumerate(applicable(experiment, phase))
-        if any(r.phase == phase for r in runs)
-    ]
-    status, reason = _verdict(experiment, runs, probes)
-    return ExperimentReport(
-        name=experiment.name,
-        path=experiment.path,
-        tags=list(experiment.tags),
-        hypothesis=experiment.hypothesis,
-        status=status,
-        reason=reason[:1000],
-        fingerprint=experiment.fingerprint,
-        seed=seed,
-        confidence=experiment.confidence,
-        probes=probes,
-        faults=_fault_reports(experiment, _counted(runs, "chaos")),
-        outcomes=Outcomes(**{o: sum(r.outcome == o for r in runs) for o in get_args(Outcome)}),
-        phases=[
-            PhaseReport(
-                phase=phase,
-                planned_runs=planned_runs,
-                runs=[
-                    RunSummary(index=r.index, seed=r.seed, outcome=r.outcome, passed=[p.passed for p in r.probes])
-                    for r in runs
-                    if r.phase == phase
-                ],
-            )
+    tally = Tally(experiment)
+    for record in records:
+        tally.add(record)
+    return tally.report(planned_runs=planned_runs, seed=seed)
+
+
+class Tally:
+    """What the report needs of one experiment's runs, taken one at a time in any order.
+
+    The text of a run is kept only while it is among those that the report shows.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.phases = {phase: _PhaseTally(len(applicable(experiment, phase))) for phase in PHASES}
+        self.faults = [_FaultTally() for _ in experiment.faults]
+        self._failures: list[tuple[_Order, RunRecord]] = []
+        self._first_error: tuple[_Order, str] | None = None
+
+    def add(self, record: RunRecord) -> None:
+        """Take one run."""
+        order = (PHASES.index(record.phase), record.index)
+        self.phases[record.phase].add(record)
+        if record.phase == "chaos" and record.outcome not in UNCOUNTED:
+            for tally, count in zip(self.faults, record.faults, strict=False):
+                tally.add(count)
+        if record.error and (self._first_error is None or order < self._first_error[0]):
+            self._first_error = order, record.error
+        if is_failure(record):
+            bisect.insort(self._failures, (order, record), key=lambda f: f[0])
+            del self._failures[MAX_FAILURES:]
+
+    @property
+    def runs(self) -> int:
+        """Return how many runs were taken."""
+        return sum(len(phase.summaries) for phase in self.phases.values())
+
+    @property
+    def why_invalid(self) -> str | None:
+        """Return why no run of the experiment is valid; None if one is."""
+        if any(phase.counted for phase in self.phases.values()):
+            return None
+        return self._first_error[1] if self._first_error else "no run was started"
+
+    def report(self, *, planned_runs: int, seed: int | None) -> ExperimentReport:
+        """Return the report of the runs taken so far."""
+        experiment = self.experiment
+        probes = [
+            probe
             for phase in PHASES
-            if phase == "chaos" or experiment.baseline
-        ],
-        failures=_failures(experiment, runs),
-    )
+            if self.phases[phase].summaries
+            for probe in self.phases[phase].probe_reports(applicable(experiment, phase), phase, experiment.confidence)
+        ]
+        status, reason = _verdict(experiment, self, probes)
+        return ExperimentReport(
+            name=experiment.name,
+            path=experiment.path,
+            tags=list(experiment.tags),
+            hypothesis=experiment.hypothesis,
+            status=status,
+            reason=reason[:1000],
+            fingerprint=experiment.fingerprint,
+            seed=seed,
+            confidence=experiment.confidence,
+            probes=probes,
+            faults=[
+                FaultReport(type=s.fault.type, target=s.target, fired=t.fired, no_op=t.no_op, runs_fired=t.runs_fired)
+                for s, t in zip(experiment.faults, self.faults, strict=True)
+            ],
+            outcomes=Outcomes(**{o: sum(p.outcomes[o] for p in self.phases.values()) for o in get_args(Outcome)}),
+            phases=[
+                PhaseReport(
+                    phase=phase,
+                    planned_runs=planned_runs,
+                    runs=sorted(self.phases[phase].summaries, key=lambda r: r.index),
+                )
+                for phase in PHASES
+                if phase == "chaos" or experiment.baseline
+            ],
+            failures=[_failure(experiment, record) for _, record in self._failures],
+        )
+
+
+_Order = tuple[int, int]
+
+
+class _PhaseTally:
+    def __init__(self, probes: int) -> None:
+        self.outcomes: Counter[Outcome] = Counter()
+        self.summaries: list[RunSummary] = []
+        self.passes, self.vacuous, self.errors = ([0] * probes for _ in range(3))
+        self.details: list[tuple[int, str] | None] = [None] * probes
+
+    @property
+    def counted(self) -> int:
+        return sum(n for outcome, n in self.outcomes.items() if outcome not in UNCOUNTED)
+
+    def add(self, record: RunRecord) -> None:
+        self.outcomes[record.outcome] += 1
+        passed = [p.passed for p in record.probes]
+        self.summaries.append(RunSummary(index=record.index, seed=record.seed, outcome=record.outcome, passed=passed))
+        if record.outcome in UNCOUNTED:
+            return
+        for at, outcome in enumerate(record.probes):
+            self.passes[at] += outcome.passed
+            self.vacuous[at] += outcome.vacuous
+            self.errors[at] += outcome.errored
+            first = self.details[at]
+            if not outcome.passed and (first is None or record.index < first[0]):
+                self.details[at] = record.index, outcome.detail
+
+    def probe_reports(self, specs: Sequence[ProbeSpec], phase: Phase, confidence: float) -> list[ProbeReport]:
+        runs = self.counted
+        reports = []
+        for at, spec in enumerate(specs):
+            first = self.details[at]
+            interval = wilson_interval(self.passes[at], runs, confidence) if runs else None
+            reports.append(
+                ProbeReport(
+                    id=spec.id,
+                    type=spec.probe.type,
+                    label=spec.probe.label,
+                    category=spec.probe.category,
+                    severity=spec.severity,
+                    phase=phase,
+                    threshold=spec.threshold,
+                    passes=self.passes[at],
+                    runs=runs,
+                    vacuous=self.vacuous[at],
+                    errors=self.errors[at],
+                    interval=None if interval is None else (interval.low, interval.high),
+                    detail=first[1] if first else "",
+                )
+            )
+        return reports
+
+
+class _FaultTally:
+    def __init__(self) -> None:
+        self.fired = self.no_op = self.runs_fired = 0
+
+    def add(self, count: FaultCount) -> None:
+        self.fired += count.fired
+        self.no_op += count.no_op
+        self.runs_fired += count.fired > 0
 
 
 def applicable(experiment: Experiment, phase: Phase) -> list[ProbeSpec]:
@@ -76,84 +188,40 @@ def applicable(experiment: Experiment, phase: Phase) -> list[ProbeSpec]:
     return [p for p in experiment.probes if phase == "chaos" or not p.detection]
 
 
-def _counted(runs: Sequence[RunRecord], phase: Phase) -> list[RunRecord]:
-    return [r for r in runs if r.phase == phase and r.outcome not in UNCOUNTED]
+def is_failure(record: RunRecord) -> bool:
+    """Return whether a run is one to look at: a probe failed, or it ended in no ordinary way."""
+    return record.outcome not in ("ok", "error") or not all(p.passed for p in record.probes)
 
 
-def _probe_report(spec: ProbeSpec, at: int, phase: Phase, runs: list[RunRecord], confidence: float) -> ProbeReport:
-    outcomes = [r.probes[at] for r in runs]
-    passes = sum(o.passed for o in outcomes)
-    interval = wilson_interval(passes, len(runs), confidence) if runs else None
-    return ProbeReport(
-        id=spec.id,
-        type=spec.probe.type,
-        label=spec.probe.label,
-        category=spec.probe.category,
-        severity=spec.severity,
-        phase=phase,
-        threshold=spec.threshold,
-        passes=passes,
-        runs=len(runs),
-        vacuous=sum(o.vacuous for o in outcomes),
-        errors=sum(o.errored for o in outcomes),
-        interval=None if interval is None else (interval.low, interval.high),
-        detail=next((o.detail for o in outcomes if not o.passed), ""),
+def _failure(experiment: Experiment, run: RunRecord) -> Failure:
+    failed = [(s, o) for s, o in zip(applicable(experiment, run.phase), run.probes, strict=True) if not o.passed]
+    return Failure(
+        phase=run.phase,
+        index=run.index,
+        seed=run.seed,
+        outcome=run.outcome,
+        probes=[s.id for s, _ in failed],
+        detail="; ".join(o.detail for _, o in failed if o.detail)[:4000],
+        error=run.error,
+        output=run.output,
     )
 
 
-def _fault_reports(experiment: Experiment, chaos: list[RunRecord]) -> list[FaultReport]:
-    reports = []
-    for at, spec in enumerate(experiment.faults):
-        counts = [r.faults[at] for r in chaos if at < len(r.faults)]
-        reports.append(
-            FaultReport(
-                type=spec.fault.type,
-                target=spec.target,
-                fired=sum(c.fired for c in counts),
-                no_op=sum(c.no_op for c in counts),
-                runs_fired=sum(c.fired > 0 for c in counts),
-            )
-        )
-    return reports
-
-
-def _failures(experiment: Experiment, runs: Sequence[RunRecord]) -> list[Failure]:
-    failures: list[Failure] = []
-    for run in runs:
-        specs = applicable(experiment, run.phase)
-        failed = [(s, o) for s, o in zip(specs, run.probes, strict=True) if not o.passed]
-        if (failed or run.outcome not in ("ok", "error")) and len(failures) < MAX_FAILURES:
-            failures.append(
-                Failure(
-                    phase=run.phase,
-                    index=run.index,
-                    seed=run.seed,
-                    outcome=run.outcome,
-                    probes=[s.id for s, _ in failed],
-                    detail="; ".join(o.detail for _, o in failed if o.detail)[:4000],
-                    error=run.error,
-                    output=run.output,
-                )
-            )
-    return failures
-
-
-def _verdict(experiment: Experiment, runs: list[RunRecord], probes: list[ProbeReport]) -> tuple[Status, str]:
+def _verdict(experiment: Experiment, tally: Tally, probes: list[ProbeReport]) -> tuple[Status, str]:
     """Decide in the order of the published verdict, widened by what must never look held."""
     for phase in PHASES:
         if phase == "baseline" and not experiment.baseline:
             continue
-        of_phase = [r for r in runs if r.phase == phase]
-        counted = _counted(runs, phase)
-        if not counted:
+        of_phase = tally.phases[phase]
+        if not of_phase.counted:
             return "inconclusive", f"no valid {phase} run: nothing was measured"
-        lost = sum(r.outcome == "infra" for r in of_phase)
-        if lost > MAX_INFRA * len(of_phase):
-            return "inconclusive", f"{lost} of {len(of_phase)} {phase} runs were lost to the provider"
+        lost, runs = of_phase.outcomes["infra"], len(of_phase.summaries)
+        if lost > MAX_INFRA * runs:
+            return "inconclusive", f"{lost} of {runs} {phase} runs were lost to the provider"
     broken = [p for p in probes if p.phase == "baseline" and below_threshold(p)]
     if broken:
         return "inconclusive", f"fix the baseline first: without faults {_list(broken)}"
-    if not any(c.fired for r in _counted(runs, "chaos") for c in r.faults):
+    if not any(fault.fired for fault in tally.faults):
         return "inconclusive", "no fault fired: check the faults' targets and the instrumentation"
     chaos = [p for p in probes if p.phase == "chaos"]
     failing = [p for p in chaos if below_threshold(p)]

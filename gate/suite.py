@@ -11,10 +11,11 @@ from pathlib import Path
 
 from gate.config import Config, read_text
 from gate.document import read_document
-from gate.engine import RunSettings, plan, run_suite
+from gate.engine import RunSettings, run_suite
+from gate.engine.journal import Header, Journal, read_records
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.experiment import Experiment, load_suite
-from gate.judge import UNCOUNTED, judge_experiment
+from gate.judge import Tally
 from gate.report import Report, RunRecord, Spend, Suite
 
 
@@ -106,19 +107,19 @@ def run_and_report(
     seed: int | None,
     commit: Commit,
     on_record: Callable[[RunRecord], None],
+    journal: Path | None = None,
+    resume: bool = False,
 ) -> Report:
-    """Run every experiment and return the report.
+    """Run every experiment, keep a journal, and return the report that the journal makes.
+
+    `journal` is where it stays (default: nowhere); `resume` goes on with the one that is there.
 
     Raises:
+        UsageError: the journal to go on with belongs to another suite or commit, or to other settings.
         BrokenEnvironmentError: the agent does not start, or an experiment ends without a valid run.
     """
     started = datetime.now(UTC)
-    records: dict[str, list[RunRecord]] = {e.name: [] for e in experiments}
-
-    def keep(record: RunRecord) -> None:
-        records[record.experiment].append(record)
-        on_record(record)
-
+    digest = suite_digest(experiments)
     with tempfile.TemporaryDirectory(prefix="chaos-gate-") as scratch:
         settings = RunSettings(
             python=python,
@@ -132,38 +133,51 @@ def run_and_report(
             target=target,
             scratch=Path(scratch),
         )
-        run_suite(experiments, settings, on_record=keep)
-        planned = plan(experiments, settings)
-    _require_valid_runs(records)
-    reports = [
-        judge_experiment(
-            e,
-            records[e.name],
-            planned_runs=sum(p.experiment is e and p.phase == "chaos" for p in planned),
-            seed=e.seed if seed is None else seed,
-        )
-        for e in experiments
-    ]
-    everything = [r for each in records.values() for r in each]
+        path = journal or Path(scratch, "journal.jsonl")
+        header = Header.of(digest, settings, commit=commit.sha)
+        opened, done = Journal.resume(path, header) if resume else (Journal.create(path, header), frozenset())
+        with opened:
+
+            def keep(record: RunRecord) -> None:
+                opened.append(record)
+                on_record(record)
+
+            run_suite(experiments, settings, on_record=keep, done=done)
+        tallies = {e.name: Tally(e) for e in experiments}
+        spend = _read_journal(path, tallies)
+    for name, tally in tallies.items():
+        if (why := tally.why_invalid) is not None:
+            raise BrokenEnvironmentError(f"no valid run: {why}", where=name, fix="run the experiment alone and look")
     return Report(
         commit=commit.sha,
         ref=commit.ref,
         tested_tree=commit.tree,
         started_at=_iso(started),
         ended_at=_iso(datetime.now(UTC)),
-        suite=Suite(digest=hashlib.sha256("".join(e.digest for e in experiments).encode()).hexdigest()[:16]),
-        spend=Spend(runs=len(everything), tokens=sum(r.tokens for r in everything)),
+        suite=Suite(digest=digest),
+        spend=spend,
         policy=config.policy,
-        experiments=reports,
+        experiments=[
+            tally.report(
+                planned_runs=settings.runs_of(tally.experiment), seed=tally.experiment.seed if seed is None else seed
+            )
+            for tally in tallies.values()
+        ],
     )
 
 
-def _require_valid_runs(records: Mapping[str, Sequence[RunRecord]]) -> None:
-    """A suite whose runs all died before the agent did anything is a broken set-up, not a finding."""
-    for name, runs in records.items():
-        if not any(r.outcome not in UNCOUNTED for r in runs):
-            why = next((r.error for r in runs if r.error), "no run was started")
-            raise BrokenEnvironmentError(f"no valid run: {why}", where=name, fix="run the experiment alone and look")
+def _read_journal(path: Path, tallies: Mapping[str, Tally]) -> Spend:
+    """Hand every record to the tally of its experiment, one at a time; return what all of them took."""
+    tokens = 0
+    for record in read_records(path):
+        tallies[record.experiment].add(record)
+        tokens += record.tokens
+    return Spend(runs=sum(t.runs for t in tallies.values()), tokens=tokens)
+
+
+def suite_digest(experiments: Sequence[Experiment]) -> str:
+    """Return a digest of the texts of a suite's files."""
+    return hashlib.sha256("".join(e.digest for e in experiments).encode()).hexdigest()[:16]
 
 
 def _iso(moment: datetime) -> str:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from gate.engine.schedule import Isolation, RunSettings
 from gate.errors import InvalidFileError, UsageError
 from gate.policy import Model, Name
-from gate.report import Phase, RunRecord
+from gate.report import Phase, RunRecord, Text
 
 
 class Header(Model):
@@ -24,10 +24,11 @@ class Header(Model):
     target: str | None
     timeout_s: float
     isolation: Isolation
+    commit: Text = ""
 
     @classmethod
-    def of(cls, suite: str, settings: RunSettings) -> Self:
-        """Return the header for a suite's digest and its settings."""
+    def of(cls, suite: str, settings: RunSettings, *, commit: str = "") -> Self:
+        """Return the header for a suite's digest, its settings and the commit that is checked out."""
         return cls(
             suite=suite,
             runs=settings.runs,
@@ -36,6 +37,7 @@ class Header(Model):
             target=settings.target,
             timeout_s=settings.timeout_s,
             isolation=settings.isolation,
+            commit=commit,
         )
 
 

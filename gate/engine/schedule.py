@@ -28,6 +28,10 @@ class RunSettings:
     target: str | None = None
     isolation: Isolation = "fork"
 
+    def runs_of(self, experiment: Experiment) -> int:
+        """Return how many runs each phase of an experiment is to have."""
+        return self.runs or experiment.runs or self.default_runs
+
 
 @dataclass(frozen=True)
 class PlannedRun:
@@ -59,7 +63,7 @@ def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[Plann
                 "no entry point", where=experiment.path, fix="add spec.target.entrypoint: module:callable, or --target"
             )
         first = experiment.seed if settings.seed is None else settings.seed
-        runs = settings.runs or experiment.runs or settings.default_runs
+        runs = settings.runs_of(experiment)
         for phase in PHASES:
             if phase == "baseline" and not experiment.baseline:
                 continue

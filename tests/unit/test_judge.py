@@ -1,8 +1,10 @@
 """The verdict of one experiment, in the published order (statistics, section 1)."""
 
+import random
+
 import pytest
 
-from gate.judge import judge_experiment
+from gate.judge import MAX_FAILURES, Tally, judge_experiment
 from gate.report import ExperimentReport, RunRecord
 from tests.builders import parsed, records
 
@@ -95,3 +97,21 @@ def test_report__does_not_depend_on_the_order_of_runs() -> None:
     forward = judge_experiment(parsed(), runs, planned_runs=5, seed=0)
     backward = judge_experiment(parsed(), runs[::-1], planned_runs=5, seed=0)
     assert forward == backward
+
+
+def test_tally__any_order_gives_the_same_report() -> None:
+    runs = records("baseline", [True] * 30) + records("chaos", [i % 3 > 0 for i in range(30)])
+    runs = [r.model_copy(update={"error": f"run {r.index}"}) for r in runs]
+    shuffled = random.Random(1).sample(runs, len(runs))
+    reports = [judge_experiment(parsed(), order, planned_runs=30, seed=0) for order in (runs, shuffled)]
+    assert reports[0] == reports[1]
+    assert [f.index for f in reports[0].failures] == list(range(0, 30, 3))
+
+
+def test_tally__keeps_no_more_failures_than_it_shows() -> None:
+    tally = Tally(parsed())
+    for record in reversed(records("chaos", [False] * 500)):
+        tally.add(record)
+    assert len(tally._failures) == MAX_FAILURES
+    failures = tally.report(planned_runs=500, seed=0).failures
+    assert [f.index for f in failures] == list(range(MAX_FAILURES))
