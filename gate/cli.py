@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 
@@ -208,21 +208,31 @@ def render(file: Path, form: str, target: Path | None, output: Output) -> None:
 @output_options
 def record(report: Path, store: str, key: str, output: Output) -> None:
     """Store a report as the base of later comparisons."""
-    from gate.pipeline import open_store
+    from gate.store import parse_store
 
     made = load_report(report)
-    open_store(store, key).save(made)
-    output.note(f"stored {made.commit or report} in {store}")
+    kind, _, place = store.partition(":")
+    if kind == "branch":
+        from gate.config import read_job
+        from gate.github import Client
+
+        job = read_job()
+        with Client(job.repository, job.token, base_url=job.api_url) as client:
+            parse_store(store, key=key, client=client).save(made, ref=made.ref, run_id=job.run_id, attempt=job.attempt)
+    else:
+        parse_store(store, key=key).save(made, ref=made.ref, run_id=0)
+    output.note(f"stored {made.commit or report} in {place}")
 
 
 @cli.command()
 @click.option("--step", type=click.Choice(["prepare", "run", "publish"]), required=True, help="Which part to do.")
-def gate(step: str) -> None:
+@click.option("--state", type=FOLDER, required=True, help="What prepare leaves to the later steps.")
+@click.option("--results", type=FOLDER, required=True, help="Where run and publish write.")
+def gate(step: Literal["prepare", "run", "publish"], state: Path, results: Path) -> None:
     """One step of the GitHub action, for the event of this job; the action calls all three."""
-    from gate import pipeline
+    from gate.pipeline import perform
 
-    code = {"prepare": pipeline.prepare, "run": pipeline.run, "publish": pipeline.publish}[step](click.echo)
-    sys.exit(code)
+    sys.exit(perform(step, state, results, click.echo))
 
 
 @cli.command()
