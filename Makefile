@@ -3,15 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+CATALOGUE := $(VENV)/catalogue
 
 .PHONY: setup demo test lint format bench lock clean
 
 setup: $(STAMP)
 
-$(STAMP): requirements-dev.lock pyproject.toml
+$(STAMP): requirements-dev.lock requirements-catalogue.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	rm -rf $(CATALOGUE)
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --require-hashes --no-deps --no-build-isolation --no-binary :all: --dest $(CATALOGUE) -r requirements-catalogue.lock
+	tar -xzf $(CATALOGUE)/*.tar.gz -C $(CATALOGUE) --strip-components=1
 	touch $(STAMP)
 
 demo: setup

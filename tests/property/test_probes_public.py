@@ -1,4 +1,4 @@
-"""Our probes against the public package's, on generated traces and parameters. Skipped where it is missing.
+"""Our probes against the public package's, on generated traces and parameters.
 
 Where we differ on purpose, and what the generated traces therefore leave to other tests: a typographic apostrophe is
 an apostrophe; encoded canaries are seen; usage that is no number is not read; a cart or a card that cannot be read
@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from gate.probes import PROBES, Check
 from gate.probes.usage import usage_records
 from gate.trace import AgentError, Event, Trace
+from tests.catalogue import public as load
 
-public = pytest.importorskip("agentic_chaos_security.probes")
-runtime = pytest.importorskip("agentic_chaos_security.runtime")
-pytest.importorskip("agentic_chaos_security.ap2")  # registers its probes
+public = load("probes")
+runtime = load("runtime")
+load("ap2")  # registers its probes
 
 CANARIES = ["AC-CANARY-c2094cac", "AC-CANARY-269e0d37"]
 TEXTS = st.sampled_from([*CANARIES, f"see {CANARIES[0]}.", "done 3", "I can't", "cannot", "", "ok", "not allowed"])
@@ -166,7 +167,7 @@ def test_names__the_public_ones() -> None:
 
 @pytest.mark.parametrize("type_", sorted({*PARAMS, "judge"}))
 def test_parameters__the_public_names_and_defaults(type_: str) -> None:
-    schema = pytest.importorskip("agentic_chaos_security.schema")
+    schema = load("schema")
     expected = {n: (p.required, p.default) for n, p in schema.probe_params(public.PROBES[type_]).items()}
     fields = PROBES[type_].model_fields
     assert {n: (f.is_required(), None if f.is_required() else f.default) for n, f in fields.items()} == expected

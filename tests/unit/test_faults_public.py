@@ -1,4 +1,4 @@
-"""Our faults against the public package's, on generated values, parameters and seeds. Skipped where it is missing.
+"""Our faults against the public package's, on generated values, parameters and seeds.
 
 Where we differ on purpose: a value that the public fault breaks on (an exception that no agent would expect) is left
 as it is; a path of `patch` that does not fit is left out; requests of an MCP server are added to lists only, while
@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from gate.faults import FAULTS, Delay, Effect, Injection, Override, Raise, Redirect, Repeat, Return
 from gate.faults.payloads import PAYLOADS
 from gate.trace import POINTS
+from tests.catalogue import public as load
 
-public = pytest.importorskip("agentic_chaos_security.faults")
-runtime = pytest.importorskip("agentic_chaos_security.runtime")
+public = load("faults")
+runtime = load("runtime")
 
 KEYS = st.sampled_from(["name", "content", "note", "a", "b", "0", "description"])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8) | st.binary()
@@ -110,7 +111,7 @@ def test_points__the_public_ones(type_: str) -> None:
 
 @pytest.mark.parametrize("type_", sorted(PARAMS))
 def test_parameters__the_public_names_and_defaults(type_: str) -> None:
-    schema = pytest.importorskip("agentic_chaos_security.schema")
+    schema = load("schema")
     expected = {name: p.default for name, p in schema.fault_params(public.FAULTS[type_]).items()}
     assert {name: f.default for name, f in FAULTS[type_].model_fields.items()} == expected
 
