@@ -45,9 +45,19 @@ class UserRepository:
 
     path: Path
     double: GitHubDouble
-    branch: str = "main"
     environment: dict[str, str] = field(default_factory=dict)
-    action: Path = ROOT
+
+    @property
+    def action(self) -> Path:
+        """Return a copy of what the action's repository ships, made once: `act` copies all it finds, also a .venv."""
+        target = self.path.parent / "action"
+        if not target.exists():
+            target.mkdir()
+            for name in ("action.yml", "requirements.lock"):
+                shutil.copy(ROOT / name, target)
+            for name in ("gate", "templates"):
+                shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+        return target
 
     def git(self, *arguments: str) -> str:
         """Run git in the repository."""

@@ -1,0 +1,113 @@
+"""First step: what the event asks for, and the base report."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gate.comparison import Comparison, Notice
+from gate.config import load_config
+from gate.errors import BrokenEnvironmentError, ExitCode
+from gate.event import Activity, decide
+from gate.github import Client
+from gate.github.archive import read_member
+from gate.pipeline.step import ARTIFACT, HANDOVER, State, Step, workflow_command
+from gate.publish import Gap, open_check
+from gate.report import MAX_BYTES, read_model, read_report
+from gate.store import Base, choose_base, first_parents_in, parents_in, parse_store
+
+
+def prepare(step: Step) -> int:
+    """Decide what the event asks for, fetch the base report, open the check; needs the token."""
+    inputs, job = step.inputs, step.job
+    activity = decide(
+        job.event,
+        job.payload,
+        repository=job.repository,
+        sha=job.sha,
+        ref=job.ref,
+        tested_parents=parents_in(job.workspace, job.sha) or (),
+    )
+    config = load_config(Path(inputs.config) if inputs.config else None, inputs.directory)
+    state = State(
+        job=activity.job,
+        reason=activity.reason,
+        head_sha=activity.head_sha,
+        pull_request=activity.pull_request,
+        record_ref=activity.record_ref,
+        policy=config.policy.model_copy(update=inputs.policy),
+        removed=config.removed,
+        known_findings=config.known_findings,
+    )
+    step.state.mkdir(parents=True, exist_ok=True)
+    with step.client() as client:
+        if activity.job == "publish":
+            state, activity = _fetch_handover(step, client, state, activity)
+        if state.job != "nothing":
+            base = _fetch_base(step, client, activity)
+            state = state.model_copy(update=_origin(base))
+            if inputs.check_run and isinstance(gap := open_check(client, step.check(state)), Gap):
+                step.say(workflow_command("notice", gap.notice))
+    (step.state / "state.json").write_text(state.model_dump_json(), encoding="utf-8")
+    step.say(f"{job.event}: {state.reason or state.job}, head {state.head_sha[:12] or 'none'}")
+    return ExitCode.OK
+
+
+def _fetch_base(step: Step, client: Client, activity: Activity) -> Base | None:
+    """Choose the base, keep it as state/base.json and return it."""
+    wish = activity.base
+    if wish is None:
+        return None
+    store = parse_store(step.baseline, key=step.inputs.key, client=client)
+    ancestors: Sequence[str] | None = None
+    if wish.sha:
+        ancestors = first_parents_in(step.job.workspace, wish.sha)
+    chain = ancestors if ancestors is not None else client.first_parents(wish.sha) if wish.sha else ()
+    base = choose_base(store, chain, wish.ref, now=datetime.now(UTC), skip=wish.skip)
+    if base is not None:
+        (step.state / "base.json").write_text(base.report.to_json(), encoding="utf-8")
+    return base
+
+
+def _origin(base: Base | None) -> dict[str, object]:
+    if base is None:
+        return {}
+    notices = []
+    if base.how == "ancestor":
+        notices.append(Notice(kind="base_is_ancestor", detail=str(base.age_commits)))
+    if base.how == "latest":
+        notices.append(Notice(kind="base_is_latest", detail=base.report.commit))
+    return {"age_commits": base.age_commits, "age_days": base.age_days, "notices": notices}
+
+
+def _fetch_handover(step: Step, client: Client, state: State, activity: Activity) -> tuple[State, Activity]:
+    """Take the report of a fork's run as data; its pull request is found by branch and head sha, never by its word."""
+    source = activity.source
+    assert source is not None  # noqa: S101 (a publish activity has one)
+    pulls = client.pull_requests_of(source.owner, source.branch, activity.head_sha)
+    if not pulls:
+        reason = "no open pull request has this head any more"
+        return state.model_copy(update={"job": "nothing", "reason": reason}), activity
+    name = ARTIFACT.format(key=step.inputs.key)
+    archive = client.artifact(source.run_id, name)
+    if archive is None:
+        fix = f"let the first workflow upload $RUNNER_TEMP/{HANDOVER} as `{name}`, also when it fails"
+        raise BrokenEnvironmentError(f"the run has no artifact {name}", where="workflow_run", fix=fix)
+    report = read_report(read_member(archive, "report.json", MAX_BYTES), "report.json of the artifact")
+    told = read_model(Comparison, read_member(archive, "comparison.json", MAX_BYTES), "comparison.json of the artifact")
+    report = report.model_copy(update={"commit": activity.head_sha})
+    (step.state / "report.json").write_text(report.to_json(), encoding="utf-8")
+    pull = pulls[0]
+    update = {
+        "pull_request": pull.number,
+        "policy": report.policy,
+        "removed": told.removed,
+        "known_findings": told.known_findings,
+    }
+    wish = decide(
+        "pull_request",
+        {"pull_request": {"number": pull.number, "head": pull.head.model_dump(), "base": pull.base.model_dump()}},
+        repository=step.job.repository,
+        sha=step.job.sha,
+        ref=step.job.ref,
+    )
+    return state.model_copy(update=update), wish

@@ -1,0 +1,147 @@
+"""Third step: the comparison, the comment, the check, the stored base."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from gate.compare import BaseOrigin, compare
+from gate.comparison import Comparison
+from gate.errors import ExitCode, GateError, UsageError
+from gate.github import Client
+from gate.pipeline.step import HANDOVER, Failure, State, Step, append, workflow_command, write_output
+from gate.publish import Gap, Texts, complete_check
+from gate.publish import publish as publish_texts
+from gate.render.markdown import Links, check_summary, check_title, render_comment, render_summary
+from gate.render.marker import Marker
+from gate.report import Report, read_model, read_report
+from gate.store import parse_store
+
+
+def publish(step: Step) -> int:
+    """Compare, comment, set the check, store the base; needs the token and trusts nothing that run wrote."""
+    state = step.read_state()
+    if state.job == "nothing":
+        step.say(f"nothing to publish: {state.reason}")
+        return ExitCode.OK
+    report_path = (step.state if state.job == "publish" else step.results) / "report.json"
+    failed = step.results / "failure.json"
+    if failed.exists() or not report_path.exists():
+        return _publish_failure(step, state, failed)
+    try:
+        report = read_report(report_path.read_bytes(), str(report_path))
+        if report.commit != state.head_sha:
+            raise UsageError("the report is of another commit", where=str(report_path))
+        base_path = step.state / "base.json"
+        base = read_report(base_path.read_bytes(), str(base_path)) if base_path.exists() else None
+        comparison = compare(
+            base,
+            report,
+            policy=base.policy if base else state.policy,
+            today=datetime.now(UTC).date(),
+            removed=state.removed,
+            known_findings=state.known_findings,
+            origin=BaseOrigin(state.age_commits, state.age_days, tuple(state.notices)),
+        )
+    except GateError as error:
+        _tell_failure(step, state, str(error))
+        raise
+    return _publish_comparison(step, state, report, comparison)
+
+
+def _publish_comparison(step: Step, state: State, report: Report, comparison: Comparison) -> int:
+    job, inputs = step.job, step.inputs
+    site = f"{job.server_url}/{job.repository}"
+    links = Links(run=job.run_url, base_commits=f"{site}/commit/", head_commits=f"{site}/commit/")
+    marker = Marker(key=inputs.key, head=state.head_sha, run=job.run_id, attempt=job.attempt)
+    comment = render_comment(comparison, key=inputs.key, marker=marker, links=links)
+    step.results.mkdir(parents=True, exist_ok=True)
+    (step.results / "comparison.json").write_text(comparison.to_json(), encoding="utf-8")
+    (step.results / "comment.md").write_text(comment, encoding="utf-8")
+    append(job.summary, render_summary(comparison, key=inputs.key, links=links))
+    _write_outputs(step, comparison)
+    texts = Texts(comment, check_title(comparison), check_summary(comparison, key=inputs.key, links=links))
+    with step.client() as client:
+        _hand_over(step, report, comparison)
+        published = publish_texts(
+            client,
+            comparison,
+            texts,
+            step.check(state) if inputs.check_run else None,
+            head_sha=state.head_sha,
+            pull_request=state.pull_request,
+            mode=inputs.comment,
+            required=inputs.publish_required,
+        )
+        for gap in published.gaps:
+            step.say(workflow_command("notice", gap.notice))
+        if published.superseded:
+            step.say("the pull request has a newer head: its own run comments")
+        if published.comment_url:
+            write_output(job.output, "comment-url", published.comment_url)
+        if state.record_ref:
+            _record(step, state, client, report)
+    step.say(check_title(comparison))
+    return comparison.exit_code
+
+
+def _record(step: Step, state: State, client: Client, report: Report) -> None:
+    """Store the report as a base; also when the gate failed, since that is what later commits are built on."""
+    store = parse_store(step.baseline, key=step.inputs.key, client=client)
+    store.save(report, ref=state.record_ref, run_id=step.job.run_id, attempt=step.job.attempt)
+    step.say(f"stored as base of {state.record_ref} in {step.inputs.baseline}")
+
+
+def _hand_over(step: Step, report: Report, comparison: Comparison) -> None:
+    """Leave both files where a second workflow with a write token can pick them up, without transcripts."""
+    folder = step.job.temp / HANDOVER
+    folder.mkdir(parents=True, exist_ok=True)
+    bare = [e.model_copy(update={"failures": []}) for e in report.experiments]
+    (folder / "report.json").write_text(report.model_copy(update={"experiments": bare}).to_json(), encoding="utf-8")
+    (folder / "comparison.json").write_text(comparison.to_json(), encoding="utf-8")
+
+
+def _publish_failure(step: Step, state: State, failed: Path) -> int:
+    """Say that there is no verdict, on the check too, and return why as an exit code."""
+    failure = Failure(exit_code=ExitCode.ENVIRONMENT, message="the run ended before it wrote a report")
+    if failed.exists():
+        failure = read_model(Failure, failed.read_bytes(), str(failed))
+    _tell_failure(step, state, failure.message, cancelled=step.inputs.job_status == "cancelled")
+    step.say(f"error: no verdict: {failure.message}")
+    # The file is hostile input: whatever code stands in it, this is not green.
+    return failure.exit_code if failure.exit_code in (ExitCode.USAGE, ExitCode.BUG) else ExitCode.ENVIRONMENT
+
+
+def _tell_failure(step: Step, state: State, message: str, *, cancelled: bool = False) -> None:
+    text = f"No verdict: the gate could not judge this commit.\n\n```text\n{_inert(message)}\n```\n"
+    append(step.job.summary, text)
+    if not step.inputs.check_run:
+        return
+    conclusion: Literal["cancelled", "failure"] = "cancelled" if cancelled else "failure"
+    title = "Cancelled: no verdict" if cancelled else "No verdict: this blocks the merge"
+    with step.client() as client:
+        done = complete_check(client, step.check(state), conclusion, title, text)
+    if isinstance(done, Gap):
+        step.say(workflow_command("notice", done.notice))
+
+
+def _inert(text: str) -> str:
+    """Return text that cannot leave the fence around it."""
+    return "".join(c for c in text if c.isprintable() or c == "\n").replace("```", "'''")[:8_000]
+
+
+def _write_outputs(step: Step, comparison: Comparison) -> None:
+    """Write the action's outputs: enums, numbers, shas and our own paths, so that none can hold a line feed."""
+    counts = {v: sum(r.verdict == v for r in comparison.rows) for v in ("regressed", "inconclusive")}
+    outputs = {
+        "verdict": comparison.verdict,
+        "blocks": str(comparison.blocks).lower(),
+        "regressions": counts["regressed"],
+        "new-critical": len(comparison.new_critical),
+        "inconclusive": counts["inconclusive"],
+        "missing": sum(not m.allowed for m in comparison.missing),
+        "base-sha": comparison.base.commit if comparison.base else "",
+        "report-path": step.results / "report.json",
+        "comparison-path": step.results / "comparison.json",
+    }
+    for name, value in outputs.items():
+        write_output(step.job.output, name, str(value))
