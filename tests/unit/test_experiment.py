@@ -4,6 +4,7 @@ import pytest
 
 from gate.errors import InvalidFileError
 from gate.experiment import load_suite, parse_experiment
+from gate.policy import ExperimentPolicy
 
 VALID = """apiVersion: agentic-chaos/v1
 kind: Experiment
@@ -75,7 +76,10 @@ def test_problems__all_at_once_with_file_line_path_and_suggestion() -> None:
         "x.yaml:10: spec.sed: unknown key (did you mean 'seed'?)",
         "x.yaml:12: spec.faults[0].type: unknown fault 'control_outag' (did you mean 'control_outage'?)",
         "x.yaml:21: spec.probes[1].min_pass_rate: input should be less than or equal to 1, got int 95",
-        'x.yaml:23: spec.probes[2].params.pattern: not a regular expression: missing ), unterminated subpattern at position 0, got str \'(\'',
+        (
+            "x.yaml:23: spec.probes[2].params.pattern: not a regular expression: missing ), unterminated subpattern "
+            "at position 0, got str '('"
+        ),
     ]
 
 
@@ -198,3 +202,56 @@ def test_suite__deprecated_version_is_said() -> None:
     said: list[str] = []
     load_suite([("a.yaml", VALID.replace("agentic-chaos/v1", "agentic-chaos/v1alpha1"))], said.append)
     assert said == ["a.yaml: apiVersion agentic-chaos/v1alpha1 is deprecated, use agentic-chaos/v1"]
+
+
+OWN = VALID.replace("agentic-chaos/v1", "agent-chaos-gate/v1")
+
+
+def test_own_format__says_more() -> None:
+    text = OWN.replace(
+        "  seed: 7",
+        """  seed: 7
+  policy: {alpha: 0.01, power: 0.9}
+  infra_errors: ["RateLimitError", "openai.*"]""",
+    )
+    text = text.replace("  name: guardrail\n", "  name: guardrail\n  severity: low\n").replace(
+        "      min_pass_rate: 0.95", "      min_pass_rate: 0.95\n      min_effect: 0.2"
+    )
+    text = text.replace(
+        "agent.main:run",
+        """agent.main:run
+    instrument: {tool: ["a.tools:*"], control: ["a.guard:check"]}
+    env: {MODEL: small}
+    timeout_s: 7.5
+    isolation: process""",
+    )
+    experiment = parse_experiment(text, "x.yaml")
+    assert experiment.severity == "low" and {p.severity for p in experiment.probes} == {"low"}
+    assert experiment.policy == ExperimentPolicy(alpha=0.01, power=0.9)
+    assert [p.min_effect for p in experiment.probes].count(0.2) == 1
+    assert experiment.instrument == {"tool": ["a.tools:*"], "control": ["a.guard:check"]}
+    assert (experiment.environment, experiment.timeout_s, experiment.isolation) == ({"MODEL": "small"}, 7.5, "process")
+    assert experiment.infra_errors == ("RateLimitError", "openai.*")
+    assert experiment.fingerprint == parse_experiment(VALID, "x.yaml").fingerprint
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("instrument: {tools: ['a:b']}", "spec.target.instrument.tools: unknown key (did you mean 'tool'?)"),
+        ("instrument: {tool: ['a.b']}", "spec.target.instrument.tool[0]: string should match pattern"),
+        ("env: {A-B: x}", "spec.target.env.A-B"),
+        ("env: {A: 1}", "spec.target.env.A: input should be a valid string, got int 1"),
+        ("timeout_s: 0", "spec.target.timeout_s: input should be greater than 0"),
+        ("isolation: thread", "spec.target.isolation: input should be 'fork', 'process' or 'none'"),
+    ],
+)
+def test_own_format__problems(target: str, expected: str) -> None:
+    found = problems(OWN.replace("agent.main:run", f"agent.main:run\n    {target}"))
+    assert any(expected in line for line in found), found
+
+
+@pytest.mark.parametrize("key", ["policy: {alpha: 0.1}", "infra_errors: [x]"])
+def test_public_format__has_none_of_it(key: str) -> None:
+    found = problems(VALID.replace("  seed: 7", f"  seed: 7\n  {key}"))
+    assert found and all("unknown key" in line for line in found)
