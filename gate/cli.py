@@ -118,7 +118,7 @@ def run(
 
     here = Path.cwd()
     settings = load_config(config, here)
-    wanted = {"parallel": parallel, "timeout_s": timeout_s}
+    wanted = {"parallel": parallel}
     settings = settings.model_copy(
         update={"run": settings.run.model_copy(update={k: v for k, v in wanted.items() if v is not None})}
     )
@@ -136,6 +136,7 @@ def run(
         on_record=progress(output),
         journal=journal or report.with_name("journal.jsonl"),
         resume=resume,
+        limit_s=timeout_s,
     )
     write(report, made.to_json())
     output.result(render_report_terminal(made), made.to_json())

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 
 from gate.document import explain, read_document
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
+from gate.format import Isolation
 from gate.policy import KnownFinding, Model, Policy, Removed
 
 CONFIG_NAME = "chaos-gate.yaml"
@@ -29,6 +30,7 @@ class RunConfig(Model):
     runs: Annotated[int, Field(ge=1, le=100_000)] = 40
     parallel: Annotated[int, Field(ge=1, le=512)] = 8
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 120.0
+    isolation: Isolation = "fork"
 
 
 class Config(Model):

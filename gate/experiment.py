@@ -4,26 +4,32 @@ import fnmatch
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from gate.document import Document, Path, explain, read_document
 from gate.errors import InvalidFileError
 from gate.faults import FAULTS, Fault
-from gate.policy import SEVERITY_OF, Model, Name, Rate, Severity
+from gate.format import (
+    DEPRECATED_VERSION,
+    OWN_VERSION,
+    PUBLIC_VERSION,
+    VERSIONS,
+    FaultItem,
+    File,
+    Isolation,
+    OwnFile,
+    OwnProbeItem,
+    ProbeItem,
+)
+from gate.policy import SEVERITY_OF, ExperimentPolicy, Model, Severity
 from gate.probes import PROBES, Probe
 from gate.registry import Registry, suggest
 from gate.trace import POINTS
 
-PUBLIC_VERSION = "agentic-chaos/v1"
-DEPRECATED_VERSION = "agentic-chaos/v1alpha1"
-OWN_VERSION = "agent-chaos-gate/v1"
-VERSIONS = (PUBLIC_VERSION, DEPRECATED_VERSION, OWN_VERSION)
-
 M = TypeVar("M", bound=Model)
-Whole = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ class ProbeSpec:
     threshold: float
     severity: Severity
     detection: bool
+    min_effect: float | None = None
 
     def definition(self) -> dict[str, Any]:
         """Return what is checked, without the threshold."""
@@ -71,7 +78,11 @@ class ProbeSpec:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A parsed experiment. `runs` is None where the file does not say."""
+    """A parsed experiment. `runs`, `timeout_s`, `isolation` and `policy` are None where the file does not say.
+
+    `instrument` names functions by kind and glob, `environment` is added to the agent's; `infra_errors` are globs of
+    error classes that are the provider's.
+    """
 
     name: str
     path: str
@@ -89,12 +100,20 @@ class Experiment:
     require_confidence: bool
     deprecated: bool
     digest: str
+    severity: Severity | None = None
+    policy: ExperimentPolicy | None = None
+    instrument: dict[str, list[str]] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    timeout_s: float | None = None
+    isolation: Isolation | None = None
+    infra_errors: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
         """Return a digest of what is measured: arguments, faults and probes with their parameters.
 
-        Not in it: entry point, runs, seed, thresholds, prose, since changing those is what is compared.
+        Not in it: how the agent is reached and started, runs, seed, thresholds, prose, since changing those is what
+        is compared.
         """
         definition = {
             "arguments": self.arguments,
@@ -102,66 +121,6 @@ class Experiment:
             "probes": [p.definition() for p in self.probes],
         }
         return hashlib.sha256(json.dumps(definition, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-class _Metadata(Model):
-    name: Name
-    description: str = ""
-    tags: list[str] = []
-
-
-class _OwnMetadata(_Metadata):
-    severity: Severity | None = None
-
-
-class _Target(Model):
-    entrypoint: Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$")] | None = None
-    args: dict[str, Any] = {}
-
-
-class _Spec(Model):
-    hypothesis: str = ""
-    target: _Target = _Target()
-    runs: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    seed: int | None = 0
-    baseline: bool = True
-    pass_rate: Rate = 1.0
-    confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.95
-    require_confidence: bool = False
-    faults: Annotated[list[Any], Field(min_length=1, max_length=100)]
-    probes: Annotated[list[Any], Field(max_length=250)] | None = None
-    detection: Annotated[list[Any], Field(max_length=250)] | None = None
-
-
-class _File(Model):
-    apiVersion: str  # noqa: N815 (the format's own key)
-    kind: Literal["Experiment"]
-    metadata: _Metadata
-    spec: _Spec
-
-
-class _OwnFile(_File):
-    metadata: _OwnMetadata
-
-
-class _FaultItem(Model):
-    type: str
-    target: str = "*"
-    point: str | list[str] | None = None
-    probability: Rate = 1.0
-    after_calls: Whole = 0
-    max_injections: Whole | None = None
-    params: dict[str, Any] | None = None
-
-
-class _ProbeItem(Model):
-    type: str
-    params: dict[str, Any] | None = None
-    min_pass_rate: Rate | None = None
-
-
-class _OwnProbeItem(_ProbeItem):
-    severity: Severity | None = None
 
 
 def parse_experiment(text: str, source: str) -> Experiment:
@@ -190,11 +149,12 @@ class _Parser:
         if version not in VERSIONS:
             hint = suggest(str(version), VERSIONS) or f" (known: {', '.join(VERSIONS)})"
             self.report(("apiVersion",), f"unknown version {version!r}{hint}")
+            data = {**data, "apiVersion": PUBLIC_VERSION}
         own = version == OWN_VERSION
-        file = self.model(_OwnFile if own else _File, data, ())
+        file: File | OwnFile | None = self.model(OwnFile, data, ()) if own else self.model(File, data, ())
         spec = data.get("spec") if isinstance(data.get("spec"), dict) else {}
         faults = [self.fault(item, ("spec", "faults", i)) for i, item in enumerate(_items(spec, "faults"))]
-        severity = file.metadata.severity if file and isinstance(file.metadata, _OwnMetadata) else None
+        severity = file.metadata.severity if isinstance(file, OwnFile) else None
         probes: list[ProbeSpec] = []
         for key in ("probes", "detection"):
             for i, item in enumerate(_items(spec, key)):
@@ -223,6 +183,8 @@ class _Parser:
             require_confidence=file.spec.require_confidence,
             deprecated=version == DEPRECATED_VERSION,
             digest=digest,
+            severity=severity,
+            **(_own_parts(file) if isinstance(file, OwnFile) else {}),
         )
 
     def model(self, model: type[M], data: Any, path: Path) -> M | None:
@@ -233,7 +195,7 @@ class _Parser:
             return None
 
     def fault(self, item: Any, path: Path) -> FaultSpec | None:
-        entry = self.model(_FaultItem, item, path)
+        entry = self.model(FaultItem, item, path)
         fault = self.plugin(FAULTS, item, path)
         if entry is None or fault is None:
             return None
@@ -243,8 +205,8 @@ class _Parser:
                 self.report((*path, "point"), f"unknown point {point!r}{suggest(point, POINTS)}")
         return FaultSpec(fault, entry.target, tuple(points), entry.probability, entry.after_calls, entry.max_injections)
 
-    def probe(self, item: Any, path: Path, own: bool) -> tuple[Probe, _ProbeItem] | None:
-        entry = self.model(_OwnProbeItem if own else _ProbeItem, item, path)
+    def probe(self, item: Any, path: Path, own: bool) -> tuple[Probe, ProbeItem] | None:
+        entry = self.model(OwnProbeItem if own else ProbeItem, item, path)
         probe = self.plugin(PROBES, item, path)
         return (probe, entry) if entry is not None and probe is not None else None
 
@@ -262,7 +224,7 @@ class _Parser:
 
 
 def _specify(
-    parsed: tuple[Probe, _ProbeItem],
+    parsed: tuple[Probe, ProbeItem],
     earlier: list[ProbeSpec],
     pass_rate: float,
     severity: Severity | None,
@@ -271,14 +233,28 @@ def _specify(
 ) -> ProbeSpec:
     probe, entry = parsed
     same = sum(other.probe.type == probe.type for other in earlier)
-    own = entry.severity if isinstance(entry, _OwnProbeItem) else None
+    own, min_effect = (entry.severity, entry.min_effect) if isinstance(entry, OwnProbeItem) else (None, None)
     return ProbeSpec(
         id=probe.type if not same else f"{probe.type}#{same + 1}",
         probe=probe,
         threshold=pass_rate if entry.min_pass_rate is None else entry.min_pass_rate,
         severity=own or severity or SEVERITY_OF[probe.category],
         detection=detection,
+        min_effect=min_effect,
     )
+
+
+def _own_parts(file: OwnFile) -> dict[str, Any]:
+    """Return what only our version of the format says, as fields of an Experiment."""
+    target = file.spec.target
+    return {
+        "policy": file.spec.policy,
+        "instrument": {kind: places for kind, places in target.instrument.model_dump().items() if places},
+        "environment": target.env,
+        "timeout_s": target.timeout_s,
+        "isolation": target.isolation,
+        "infra_errors": tuple(file.spec.infra_errors),
+    }
 
 
 def _items(spec: Any, key: str) -> list[Any]:

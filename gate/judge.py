@@ -95,6 +95,8 @@ class Tally:
             path=experiment.path,
             tags=list(experiment.tags),
             hypothesis=experiment.hypothesis,
+            severity=experiment.severity,
+            policy=experiment.policy,
             status=status,
             reason=reason[:1000],
             fingerprint=experiment.fingerprint,
@@ -168,6 +170,7 @@ class _PhaseTally:
                     errors=self.errors[at],
                     interval=None if interval is None else (interval.low, interval.high),
                     detail=first[1] if first else "",
+                    min_effect=spec.min_effect,
                 )
             )
         return reports

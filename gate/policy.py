@@ -49,6 +49,14 @@ class Policy(Model):
         return 1 - self.power
 
 
+class ExperimentPolicy(Model):
+    """The claims of one experiment, where they are to differ from the suite's."""
+
+    alpha: OpenRate | None = None
+    min_effect: OpenRate | None = None
+    power: OpenRate | None = None
+
+
 class Removed(Model):
     """An experiment that was taken away on purpose."""
 

@@ -6,7 +6,7 @@ from pydantic import Field, ValidationError
 
 from gate import __version__
 from gate.errors import InvalidFileError
-from gate.policy import Category, Model, Name, Policy, Rate, Severity
+from gate.policy import Category, ExperimentPolicy, Model, Name, OpenRate, Policy, Rate, Severity
 from gate.trace import Outcome
 
 MAX_BYTES = 20_000_000
@@ -67,6 +67,7 @@ class ProbeReport(Model):
     errors: Count = 0
     interval: tuple[Rate, Rate] | None = None
     detail: Text = ""
+    min_effect: OpenRate | None = None
 
 
 class FaultReport(Model):
@@ -139,6 +140,7 @@ class ExperimentReport(Model):
     outcomes: Outcomes
     phases: list[PhaseReport] = Field(max_length=2)
     failures: list[Failure] = Field(default=[], max_length=100)
+    policy: ExperimentPolicy | None = None
 
 
 class Suite(Model):

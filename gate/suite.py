@@ -109,10 +109,12 @@ def run_and_report(
     on_record: Callable[[RunRecord], None],
     journal: Path | None = None,
     resume: bool = False,
+    limit_s: float | None = None,
 ) -> Report:
     """Run every experiment, keep a journal, and return the report that the journal makes.
 
-    `journal` is where it stays (default: nowhere); `resume` goes on with the one that is there.
+    `journal` is where it stays (default: nowhere); `resume` goes on with the one that is there. `limit_s` is how long
+    a run may take whatever the files say.
 
     Raises:
         UsageError: the journal to go on with belongs to another suite or commit, or to other settings.
@@ -132,6 +134,8 @@ def run_and_report(
             seed=seed,
             target=target,
             scratch=Path(scratch),
+            isolation=config.run.isolation,
+            limit_s=limit_s,
         )
         path = journal or Path(scratch, "journal.jsonl")
         header = Header.of(digest, settings, commit=commit.sha)

@@ -111,6 +111,7 @@ def _wrap(mark: Mark, fn: Any, name: str | None, name_arg: str | None) -> Any:
 
     wrapper = _WRAPPERS[_kind(fn)](fn, call)
     functools.update_wrapper(wrapper, fn)
+    wrapper.__chaos_gate__ = mark.kind  # type: ignore[attr-defined]  # so that nobody marks it once more
     return wrapper
 
 

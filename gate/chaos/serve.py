@@ -12,7 +12,7 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
-from gate.chaos import process
+from gate.chaos import instrument, process
 from gate.chaos.target import explain_import, flush, resolve, run_target
 from gate.chaos.wire import dumps
 
@@ -57,6 +57,7 @@ def _try(entrypoint: str) -> str:
     """Import the target; return what went wrong."""
     try:
         resolve(entrypoint)
+        instrument.check()
     except BaseException as error:  # noqa: BLE001 (whatever an agent does on import, the gate is to know)
         return explain_import(error)
     return ""

@@ -48,6 +48,7 @@ def _load() -> types.ModuleType:
     package.__path__ = [os.path.dirname(_HERE)]  # noqa: PTH120
     sys.modules["gate"] = package
     module = importlib.import_module("gate.chaos.serve")
+    sys.modules["gate.chaos.instrument"].install()
     package.__path__ = []
     ours = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "gate"}
     ours.update(ours["gate.chaos.public"].stand_in())

@@ -7,8 +7,9 @@ from typing import IO, Literal, Self
 
 from pydantic import ValidationError
 
-from gate.engine.schedule import Isolation, RunSettings
+from gate.engine.schedule import RunSettings
 from gate.errors import InvalidFileError, UsageError
+from gate.format import Isolation
 from gate.policy import Model, Name
 from gate.report import Phase, RunRecord, Text
 
@@ -35,7 +36,7 @@ class Header(Model):
             default_runs=settings.default_runs,
             seed=settings.seed,
             target=settings.target,
-            timeout_s=settings.timeout_s,
+            timeout_s=settings.limit_s or settings.timeout_s,
             isolation=settings.isolation,
             commit=commit,
         )

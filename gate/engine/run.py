@@ -58,13 +58,12 @@ class _Suite:
     async def run(self, todo: list[PlannedRun]) -> None:
         async with self.server:
             workers = {
-                entrypoint: Worker(self.server, self.settings, entrypoint, self.folder)
-                for entrypoint in dict.fromkeys(p.entrypoint for p in todo)
+                start: Worker(self.server, self.settings, start, self.folder)
+                for start in dict.fromkeys(p.start for p in todo)
             }
             try:
-                parallel = 1 if self.settings.isolation == "none" else self.settings.parallel
-                await _all(parallel, iter([w.start for w in workers.values()]))
-                await _all(parallel, (self._task(workers[p.entrypoint], p) for p in todo))
+                await _all(self.settings.parallel, iter([w.start for w in workers.values()]))
+                await _all(self.settings.parallel, (self._task(workers[p.start], p) for p in todo))
             finally:
                 await asyncio.gather(*(w.stop() for w in workers.values()))
 
@@ -81,12 +80,12 @@ class _Suite:
         self.server.runs[token] = live
         temporary = self._temporary_folder()
         try:
-            ended = await worker.run(self._job(planned, token, temporary))
+            ended = await worker.run(self._job(planned, token, temporary), planned.timeout_s)
             await live.drain(DRAIN_S)
         finally:
             del self.server.runs[token]
             await self._give_back(temporary)
-        ending = self._ending(live, ended)
+        ending = _ending(live, ended, planned.timeout_s)
         if ending.outcome not in ("ok", "error"):
             session.trace.duration_s = live.elapsed_s
         return judge_run(planned, session, ending)
@@ -114,16 +113,17 @@ class _Suite:
         arguments = Encoder(_refuse).encode(planned.experiment.arguments)
         return {"run": token, "environment": environment, "arguments": arguments}
 
-    def _ending(self, live: LiveRun, ended: Exit) -> Ending:
-        if live.ending is not None:
-            return live.ending
-        if ended.kind == "timeout":
-            return Ending("timeout", f"stopped after {self.settings.timeout_s:g} s")
-        last = ended.tail.strip().splitlines()[-1:] or [""]
-        if ended.kind == "lost":
-            return Ending("crash", f"the run was lost: {last[0]}")
-        how = f"with status {ended.status}" if (ended.status or 0) >= 0 else f"by signal {-(ended.status or 0)}"
-        return Ending("crash", f"the agent's process ended {how} before the run was over. {last[0]}".strip())
+
+def _ending(live: LiveRun, ended: Exit, timeout_s: float) -> Ending:
+    if live.ending is not None:
+        return live.ending
+    if ended.kind == "timeout":
+        return Ending("timeout", f"stopped after {timeout_s:g} s")
+    last = ended.tail.strip().splitlines()[-1:] or [""]
+    if ended.kind == "lost":
+        return Ending("crash", f"the run was lost: {last[0]}")
+    how = f"with status {ended.status}" if (ended.status or 0) >= 0 else f"by signal {-(ended.status or 0)}"
+    return Ending("crash", f"the agent's process ended {how} before the run was over. {last[0]}".strip())
 
 
 async def _all(parallel: int, tasks: Iterator[Callable[[], Any]]) -> None:

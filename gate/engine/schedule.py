@@ -1,20 +1,23 @@
 """Which runs there are, and how they are to be run."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from gate.errors import UsageError
 from gate.experiment import Experiment
+from gate.format import Isolation
 from gate.report import PHASES, Phase
-
-Isolation = Literal["fork", "process", "none"]
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How the agent is started; `environment` is all it gets. `runs`, `seed` and `target` override the files."""
+    """How the agent is started; `environment` is all it gets.
+
+    `runs`, `seed`, `target` and `limit_s` override the files; `default_runs`, `timeout_s` and `isolation` hold where a
+    file says nothing.
+    """
 
     python: tuple[str, ...]
     cwd: Path
@@ -27,10 +30,21 @@ class RunSettings:
     seed: int | None = None
     target: str | None = None
     isolation: Isolation = "fork"
+    limit_s: float | None = None
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return how many runs each phase of an experiment is to have."""
         return self.runs or experiment.runs or self.default_runs
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a worker starts the agent; runs with an equal one share it. `instrument` is JSON, empty for nothing."""
+
+    entrypoint: str
+    isolation: Isolation = "fork"
+    instrument: str = ""
+    environment: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,8 @@ class PlannedRun:
     phase: Phase
     index: int
     seed: int | None
-    entrypoint: str
+    start: Start
+    timeout_s: float
 
     @property
     def key(self) -> tuple[str, Phase, int]:
@@ -62,6 +77,13 @@ def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[Plann
             raise UsageError(
                 "no entry point", where=experiment.path, fix="add spec.target.entrypoint: module:callable, or --target"
             )
+        start = Start(
+            entrypoint,
+            experiment.isolation or settings.isolation,
+            _instrument(experiment, entrypoint),
+            tuple(experiment.environment.items()),
+        )
+        timeout_s = settings.limit_s or experiment.timeout_s or settings.timeout_s
         first = experiment.seed if settings.seed is None else settings.seed
         runs = settings.runs_of(experiment)
         for phase in PHASES:
@@ -69,5 +91,12 @@ def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[Plann
                 continue
             for index in range(runs):
                 seed = None if first is None else first + index
-                planned.append(PlannedRun(experiment, phase, index, seed, entrypoint))
+                planned.append(PlannedRun(experiment, phase, index, seed, start, timeout_s))
     return planned
+
+
+def _instrument(experiment: Experiment, entrypoint: str) -> str:
+    """Return what `gate.chaos.instrument` reads, empty if there is nothing to instrument."""
+    if not experiment.instrument:
+        return ""
+    return json.dumps({"entrypoint": entrypoint, "places": experiment.instrument})

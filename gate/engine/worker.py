@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from gate.chaos import hook, process, wire
+from gate.chaos import hook, instrument, process, wire
 from gate.engine.redact import quote
-from gate.engine.schedule import RunSettings
+from gate.engine.schedule import RunSettings, Start
 from gate.engine.server import Server
 from gate.errors import BrokenEnvironmentError
 
@@ -42,12 +42,13 @@ class _Job:
 
 
 class Worker:
-    """Starts an interpreter for one entry point and has it carry out runs."""
+    """Starts an interpreter for one way to start the agent and has it carry out runs."""
 
-    def __init__(self, server: Server, settings: RunSettings, entrypoint: str, scratch: Path) -> None:
-        self._server, self._settings, self._entrypoint = server, settings, entrypoint
+    def __init__(self, server: Server, settings: RunSettings, start: Start, scratch: Path) -> None:
+        self._server, self._settings, self._start = server, settings, start
         self._scratch = scratch
         self._lock = asyncio.Lock()
+        self._turn = asyncio.Semaphore(1 if start.isolation == "none" else settings.parallel)
         self._process: _Process | None = None
         self._failures = 0
 
@@ -60,16 +61,20 @@ class Worker:
         async with self._lock:
             if self._process is None or not self._process.alive:
                 await self.stop()
-                self._process = _Process(self._server, self._settings, self._entrypoint, self._scratch)
+                self._process = _Process(self._server, self._settings, self._start, self._scratch)
                 await self._process.start()
 
-    async def run(self, job: dict[str, Any]) -> Exit:
+    async def run(self, job: dict[str, Any], timeout_s: float) -> Exit:
         """Carry out one run, at most `timeout_s` long."""
+        async with self._turn:
+            return await self._run(job, timeout_s)
+
+    async def _run(self, job: dict[str, Any], timeout_s: float) -> Exit:
         if self._failures > RESTARTS:
             return Exit("lost", tail=f"its worker died {self._failures} times in a row")
         await self.start()
         assert self._process is not None  # noqa: S101 (start has set it or raised)
-        ended = await self._process.run(job, self._settings.timeout_s)
+        ended = await self._process.run(job, timeout_s)
         self._failures = self._failures + 1 if ended.kind == "lost" else 0
         return ended
 
@@ -85,8 +90,9 @@ class Worker:
 
 
 class _Process:
-    def __init__(self, server: Server, settings: RunSettings, entrypoint: str, scratch: Path) -> None:
-        self._server, self._settings, self._entrypoint = server, settings, entrypoint
+    def __init__(self, server: Server, settings: RunSettings, start: Start, scratch: Path) -> None:
+        self._server, self._settings, self._start = server, settings, start
+        self._entrypoint = start.entrypoint
         self._token = secrets.token_hex(16)
         self._folder = scratch / f"worker-{self._token[:8]}"
         self._loop = asyncio.get_running_loop()
@@ -104,10 +110,13 @@ class _Process:
     async def start(self) -> None:
         self._server.workers[self._token] = self
         self._folder.mkdir()
-        environment = {k: v for k, v in self._settings.environment.items() if not k.startswith("CHAOS_GATE_")}
+        given = {**self._settings.environment, **dict(self._start.environment)}
+        environment = {k: v for k, v in given.items() if not k.startswith("CHAOS_GATE_")}
         environment |= {hook.SOCKET: str(self._server.path), "TMPDIR": str(self._folder)}
+        if self._start.instrument:
+            environment[instrument.INSTRUMENT] = self._start.instrument
         command = [*self._settings.python, str(HOOK), str(self._server.path), self._token, self._entrypoint]
-        command.append(self._settings.isolation)
+        command.append(self._start.isolation)
         try:
             with (self._folder / "output").open("wb") as output:
                 self._popen = subprocess.Popen(
@@ -208,7 +217,7 @@ class _Process:
 
     def _expire(self, run: str) -> None:
         self._jobs[run].expired = True
-        if self._settings.isolation == "none":  # the worker is the run, and does not listen
+        if self._start.isolation == "none":  # the worker is the run, and does not listen
             self._abandon()
         else:
             self.kill(run)

@@ -217,7 +217,7 @@ def test_plan__order_and_overrides(tmp_path: Path) -> None:
 def test_plan__without_an_entry_point(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no entry point"):
         plan([experiment(None)], settings(tmp_path))  # type: ignore[arg-type]
-    assert plan([experiment(None)], settings(tmp_path, target="a:b"))[0].entrypoint == "a:b"  # type: ignore[arg-type]
+    assert plan([experiment(None)], settings(tmp_path, target="a:b"))[0].start.entrypoint == "a:b"  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ LAYERS = [
     {"findings"},
     {"judge"},
     {"experiment", "comparison"},
-    {"probes", "faults", "report"},
+    {"probes", "faults", "report", "format"},
     {"trace", "stats", "policy", "document", "resources"},
     {"registry"},
     {"errors"},

@@ -23,10 +23,14 @@ def experiment(
     probes: list[dict[str, Any]] | None = None,
     **spec: Any,
 ) -> Experiment:
-    """Return an experiment for `module:function`; a fault that never fires and a lenient probe unless given."""
-    target = {"entrypoint": entrypoint, "args": spec.pop("args", {})}
+    """Return an experiment for `module:function`; a fault that never fires and a lenient probe unless given.
+
+    It is of the public format unless `target` or `infra_errors` says more.
+    """
+    own = {"target", "infra_errors"} & set(spec)
+    target = {"entrypoint": entrypoint, "args": spec.pop("args", {}), **spec.pop("target", {})}
     document = {
-        "apiVersion": "agentic-chaos/v1",
+        "apiVersion": "agent-chaos-gate/v1" if own else "agentic-chaos/v1",
         "kind": "Experiment",
         "metadata": {"name": name},
         "spec": {

@@ -1,0 +1,1 @@
+"""An agent without a single decorator."""
