@@ -112,11 +112,16 @@ def agent_environment(pass_env: list[str]) -> dict[str, str]:
             where="pass-env",
             fix="set the variable on the step, or take it off the list; pull requests from forks get no secrets",
         )
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name in PASSED_ON or name in pass_env or name.startswith(("LC_", "PYTHON"))
-    }
+    return {name: value for name, value in os.environ.items() if name in pass_env or _is_passed_on(name)}
+
+
+def agent_secrets(environment: Mapping[str, str]) -> list[str]:
+    """Return the values that an agent's environment has by name: they are to be in nothing that is written."""
+    return [value for name, value in environment.items() if not _is_passed_on(name)]
+
+
+def _is_passed_on(name: str) -> bool:
+    return name in PASSED_ON or name.startswith(("LC_", "PYTHON"))
 
 
 CommentMode = Literal["changes", "always", "failures", "off"]

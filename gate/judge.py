@@ -30,6 +30,8 @@ MAX_INFRA = 0.10
 """The share of a phase's runs that may be lost to the provider before the experiment is undecided."""
 
 MAX_FAILURES = 20
+MAX_TRACES = 3
+"""How many failures of each phase are shown with their events."""
 
 
 def judge_experiment(
@@ -117,8 +119,15 @@ class Tally:
                 for phase in PHASES
                 if phase == "chaos" or experiment.baseline
             ],
-            failures=[_failure(experiment, record) for _, record in self._failures],
+            failures=self._shown_failures(),
         )
+
+    def _shown_failures(self) -> list[Failure]:
+        shown: list[Failure] = []
+        for _, record in self._failures:
+            traced = sum(f.phase == record.phase for f in shown) < MAX_TRACES
+            shown.append(_failure(self.experiment, record, traced=traced))
+        return shown
 
 
 _Order = tuple[int, int]
@@ -196,7 +205,7 @@ def is_failure(record: RunRecord) -> bool:
     return record.outcome not in ("ok", "error") or not all(p.passed for p in record.probes)
 
 
-def _failure(experiment: Experiment, run: RunRecord) -> Failure:
+def _failure(experiment: Experiment, run: RunRecord, *, traced: bool) -> Failure:
     failed = [(s, o) for s, o in zip(applicable(experiment, run.phase), run.probes, strict=True) if not o.passed]
     return Failure(
         phase=run.phase,
@@ -207,6 +216,7 @@ def _failure(experiment: Experiment, run: RunRecord) -> Failure:
         detail="; ".join(o.detail for _, o in failed if o.detail)[:4000],
         error=run.error,
         output=run.output,
+        trace=run.trace if traced else [],
     )
 
 

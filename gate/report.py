@@ -35,8 +35,19 @@ class FaultCount(Model):
     no_op: Count = 0
 
 
+class TraceEvent(Model):
+    """One event of a run as it is shown: `data` is JSON text, redacted and cut."""
+
+    kind: Text
+    name: Text
+    data: Text
+
+
 class RunRecord(Model):
-    """One execution of the agent with one seed: everything the report is made of."""
+    """One execution of the agent with one seed: everything the report is made of.
+
+    `retries`: how often it was carried out before and lost to the provider.
+    """
 
     experiment: Name
     phase: Phase
@@ -49,6 +60,8 @@ class RunRecord(Model):
     faults: list[FaultCount] = Field(max_length=100)
     tokens: Count = 0
     output: Text = ""
+    retries: Count = 0
+    trace: list[TraceEvent] = Field(default=[], max_length=10_000)
 
 
 class ProbeReport(Model):
@@ -101,7 +114,7 @@ class RunSummary(Model):
 
 
 class Failure(Model):
-    """A run that did not hold, with what was seen."""
+    """A run that did not hold, with what was seen; the first ones of a phase with their events."""
 
     phase: Phase
     index: Count
@@ -111,6 +124,7 @@ class Failure(Model):
     detail: Text
     error: Text = ""
     output: Text = ""
+    trace: list[TraceEvent] = Field(default=[], max_length=10_000)
 
 
 class PhaseReport(Model):

@@ -4,19 +4,23 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gate.config import Config, read_text
+from gate.config import Config, agent_secrets, read_text
 from gate.document import read_document
 from gate.engine import RunSettings, run_suite
 from gate.engine.journal import Header, Journal, read_records
+from gate.engine.redact import Redactor
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.experiment import Experiment, load_suite
 from gate.judge import Tally
-from gate.report import Report, RunRecord, Spend, Suite
+from gate.report import ExperimentReport, Report, RunRecord, Spend, Suite
+
+TRACE_BUDGET = 6_000_000
+"""Characters that the events of all failures may take in a report."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,7 @@ def run_and_report(
             scratch=Path(scratch),
             isolation=config.run.isolation,
             limit_s=limit_s,
+            redactor=Redactor(agent_secrets(environment)),
         )
         path = journal or Path(scratch, "journal.jsonl")
         header = Header.of(digest, settings, commit=commit.sha)
@@ -161,13 +166,26 @@ def run_and_report(
         suite=Suite(digest=digest),
         spend=spend,
         policy=config.policy,
-        experiments=[
+        experiments=_within_budget(
             tally.report(
                 planned_runs=settings.runs_of(tally.experiment), seed=tally.experiment.seed if seed is None else seed
             )
             for tally in tallies.values()
-        ],
+        ),
     )
+
+
+def _within_budget(reports: Iterable[ExperimentReport]) -> list[ExperimentReport]:
+    """Return the reports without the events of failures for which a readable report has no room."""
+    left, kept = TRACE_BUDGET, []
+    for report in reports:
+        failures = []
+        for failure in report.failures:
+            size = sum(len(event.model_dump_json()) for event in failure.trace)
+            left -= size
+            failures.append(failure if left >= 0 else failure.model_copy(update={"trace": []}))
+        kept.append(report.model_copy(update={"failures": failures}))
+    return kept
 
 
 def _read_journal(path: Path, tallies: Mapping[str, Tally]) -> Spend:

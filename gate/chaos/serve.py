@@ -12,10 +12,12 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
-from gate.chaos import instrument, process
+from gate.chaos import instrument, judges, process
 from gate.chaos.target import explain_import, flush, resolve, run_target
 from gate.chaos.wire import dumps
 
+FOR_AGENTS = (judges,)
+"""Modules that nothing here needs: loaded so that an agent's project can import them."""
 OUTPUT_LIMIT = 8_000
 """Bytes of a run's output that are kept, from its end."""
 FILE_SIZE_LIMIT = 1 << 30

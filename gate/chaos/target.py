@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from gate.chaos import hook, public
+from gate.chaos import hook, judging, public
 from gate.chaos.wire import decode
 
 
@@ -63,11 +63,13 @@ def run_target(find: Callable[[], Callable[..., Any]], path: str, job: dict[str,
     try:
         target = find()
         public.bridge()
-        outcome = {"output": _complete(target(**decode(job["arguments"], lambda payload: payload[1])))}
+        outcome = {"output": _complete(_call(target, job))}
     except (SystemExit, KeyboardInterrupt) as error:
         outcome = {"crash": repr(error)}
     except BaseException as error:  # noqa: BLE001 (what leaves an agent is data)
-        outcome = {"error": [type(error).__name__, _repr(error)]}
+        classes = _classes(error)
+        injected = any(name.endswith(".ChaosError") for name in _classes(error, contexts=True))
+        outcome = {"error": [type(error).__name__, _repr(error)], "classes": classes, "injected": injected}
     duration_s = time.perf_counter() - started
     if os.getpid() != leader:  # the agent forked, and its child came back here
         os._exit(0)
@@ -77,6 +79,15 @@ def run_target(find: Callable[[], Callable[..., Any]], path: str, job: dict[str,
     for name in (hook.RUN, hook.SEED):
         os.environ.pop(name, None)
     flush()
+
+
+def _call(target: Callable[..., Any], job: dict[str, Any]) -> Any:
+    """Call an agent with its arguments, or a judge with what it is to judge."""
+    arguments = decode(job["arguments"], lambda payload: payload[1])
+    if "judge" not in job:
+        return target(**arguments)
+    with hook.suspended():
+        return target(arguments["criterion"], arguments["output"], judging.read_trace(arguments))
 
 
 def flush() -> None:
@@ -103,6 +114,23 @@ async def _collect(items: Any) -> list[Any]:
 
 async def _await(awaitable: Any) -> Any:
     return await awaitable
+
+
+def _classes(error: BaseException, contexts: bool = False) -> list[str]:
+    """Return the classes of an exception and of what it was raised from, bare and with their module."""
+    names: dict[str, None] = {}
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending and len(seen) < 50:
+        one = pending.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        pending += [one.__cause__, one.__context__] if contexts else [one.__cause__]
+        for cls in type(one).__mro__:
+            if cls not in (object, BaseException, Exception):
+                names.update({cls.__name__: None, f"{cls.__module__}.{cls.__qualname__}": None})
+    return list(names)[:100]
 
 
 def _repr(error: BaseException) -> str:

@@ -87,7 +87,8 @@ class LiveRun:
         elif "error" in message:
             type_, text = message["error"]
             trace.error = AgentError(str(type_), str(text))
-            self.ending = Ending("error")
+            classes = tuple(str(name)[:200] for name in message.get("classes", ())[:100])
+            self.ending = Ending("error", classes=classes, injected=message.get("injected") is True)
         else:
             trace.output = _decode(message["output"])
             self.ending = Ending("ok")

@@ -1,6 +1,7 @@
 """Carries out the runs of a suite and hands over the record of each."""
 
 import asyncio
+import bisect
 import os
 import secrets
 import shutil
@@ -8,23 +9,30 @@ import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gate.chaos import hook, process
 from gate.chaos.wire import Encoder
+from gate.engine.judges import Judges
 from gate.engine.live import LiveRun
-from gate.engine.schedule import PlannedRun, RunSettings, plan
+from gate.engine.schedule import PlannedRun, RunSettings, Start, plan
 from gate.engine.server import Server
 from gate.engine.session import Session
-from gate.engine.verdict import Ending, judge_run
+from gate.engine.verdict import JUDGED, Ending, is_infra, judge_run
 from gate.engine.worker import Exit, Worker
 from gate.errors import UsageError
 from gate.experiment import Experiment
+from gate.judge import MAX_TRACES
 from gate.report import Phase, RunRecord
 
 SOCKET_PATH_LIMIT = 100
 """Bytes of a Unix socket's path, with room to spare: Linux takes 107."""
+INFRA_RETRIES = 2
+"""How often a run that was lost to the provider is carried out again."""
+INFRA_PAUSE_S = 1.0
+"""Before the first of them; doubled before each further one."""
 DRAIN_S = 1.0
 """How long what the hook has sent may take to be read once the processes of a run are gone."""
 
@@ -53,27 +61,60 @@ class _Suite:
     def __init__(self, settings: RunSettings, folder: Path, on_record: Callable[[RunRecord], None]) -> None:
         self.settings, self.folder, self.on_record = settings, folder, on_record
         self.server = Server(folder / "hook")
+        self.workers: dict[Start, Worker] = {}
         self._folders: list[Path] = []
+        self._traced: dict[tuple[str, Phase], list[int]] = {}
 
     async def run(self, todo: list[PlannedRun]) -> None:
         async with self.server:
-            workers = {
-                start: Worker(self.server, self.settings, start, self.folder)
-                for start in dict.fromkeys(p.start for p in todo)
-            }
+            starts = dict.fromkeys(p.start for p in todo)
+            self.workers = {start: Worker(self.server, self.settings, start, self.folder) for start in starts}
+            self.judges = Judges(self.server, self.settings, self.folder, todo)
+            workers = [*self.workers.values(), *self.judges.workers.values()]
             try:
-                await _all(self.settings.parallel, iter([w.start for w in workers.values()]))
-                await _all(self.settings.parallel, (self._task(workers[p.start], p) for p in todo))
+                await _all(self.settings.parallel, iter([w.start for w in workers]))
+                await _all(self.settings.parallel, (self._task(p) for p in todo))
             finally:
-                await asyncio.gather(*(w.stop() for w in workers.values()))
+                await asyncio.gather(*(w.stop() for w in workers))
 
-    def _task(self, worker: Worker, planned: PlannedRun) -> Callable[[], Any]:
+    def _task(self, planned: PlannedRun) -> Callable[[], Any]:
         async def task() -> None:
-            self.on_record(await self._carry_out(worker, planned))
+            self.on_record(await self._carry_out(planned))
 
         return task
 
-    async def _carry_out(self, worker: Worker, planned: PlannedRun) -> RunRecord:
+    async def _carry_out(self, planned: PlannedRun) -> RunRecord:
+        retries = 0
+        while True:
+            session, ending = await self._attempt(planned)
+            if not is_infra(planned.experiment.infra_errors, ending, session):
+                break
+            if retries == INFRA_RETRIES:
+                ending = replace(ending, outcome="infra")
+                break
+            await asyncio.sleep(INFRA_PAUSE_S * 2**retries)
+            retries += 1
+        ask = await self.judges.ask(planned, session.close()) if ending.outcome in JUDGED else None
+        record = judge_run(
+            planned,
+            session,
+            ending,
+            redactor=self.settings.redactor,
+            ask=ask,
+            retries=retries,
+            with_trace=self._is_early(planned),
+        )
+        if record.trace:
+            bisect.insort(self._traced[planned.experiment.name, planned.phase], planned.index)
+        return record
+
+    def _is_early(self, planned: PlannedRun) -> bool:
+        """Return whether this run, if it fails, may be one of the first of its phase: those are shown with events."""
+        traced = self._traced.setdefault((planned.experiment.name, planned.phase), [])
+        return bisect.bisect_left(traced, planned.index) < MAX_TRACES
+
+    async def _attempt(self, planned: PlannedRun) -> tuple[Session, Ending]:
+        worker = self.workers[planned.start]
         token = secrets.token_hex(16)
         session = Session(planned.experiment.faults if planned.phase == "chaos" else (), planned.seed)
         live = LiveRun(token, session, lambda: worker.kill(token))
@@ -86,9 +127,9 @@ class _Suite:
             del self.server.runs[token]
             await self._give_back(temporary)
         ending = _ending(live, ended, planned.timeout_s)
-        if ending.outcome not in ("ok", "error"):
+        if ending.outcome not in JUDGED:
             session.trace.duration_s = live.elapsed_s
-        return judge_run(planned, session, ending)
+        return session, ending
 
     def _temporary_folder(self) -> Path:
         if self._folders:

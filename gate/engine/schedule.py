@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from gate.engine.redact import Redactor
 from gate.errors import UsageError
 from gate.experiment import Experiment
 from gate.format import Isolation
@@ -31,6 +32,7 @@ class RunSettings:
     target: str | None = None
     isolation: Isolation = "fork"
     limit_s: float | None = None
+    redactor: Redactor = field(default_factory=Redactor)
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return how many runs each phase of an experiment is to have."""

@@ -36,6 +36,8 @@ class Session:
         self._fired: Counter[int] = Counter()
         self._history: dict[tuple[str, str], list[Any]] = {}
         self._times: list[int] = []
+        self.may_have_broken_the_run = False
+        """A fault raised, or acted on a model call: an error of the run may be its doing."""
 
     @property
     def points(self) -> frozenset[str]:
@@ -85,6 +87,7 @@ class Session:
                 continue
             self._fired[index] += 1
             self.trace.canaries |= planted
+            self.may_have_broken_the_run |= isinstance(effect, Raise) or point.startswith("llm.")
             self.record("fault", spec.fault.type, data, at)
             if isinstance(effect, Delay):
                 delay_s += effect.seconds

@@ -1,11 +1,20 @@
 """What a finished run comes to: its outcome, and what every probe says of its trace."""
 
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from types import FrameType
 
-from gate.engine.redact import fit, show
+from gate.engine.redact import Redactor, show
 from gate.engine.schedule import PlannedRun
 from gate.engine.session import Session
+from gate.engine.transcript import transcript
 from gate.experiment import ProbeSpec
+from gate.judge import applicable, is_failure
+from gate.probes.judge import Ask, Judge
 from gate.probes.usage import usage_records
 from gate.report import ProbeOutcome, RunRecord
 from gate.trace import Outcome, Trace
@@ -13,48 +22,104 @@ from gate.trace import Outcome, Trace
 OUTPUT_LIMIT = 2_000
 TEXT_LIMIT = 4_000
 TOKENS_LIMIT = 10_000_000
-_JUDGED: tuple[Outcome, ...] = ("ok", "error")
+PROBE_LIMIT_S = 2.0
+"""How long one probe may look at one run: a regular expression can backtrack for ever."""
+JUDGED: tuple[Outcome, ...] = ("ok", "error")
 """Outcomes whose trace is complete, so that probes can speak of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended, and in words why, if it did not end well."""
+    """How a run ended, and in words why, if it did not end well.
+
+    `classes` names the classes of the exception that left the agent, and of its causes; `injected`: one of them is
+    a fault's.
+    """
 
     outcome: Outcome
     reason: str = ""
+    classes: tuple[str, ...] = ()
+    injected: bool = False
 
 
-def judge_run(planned: PlannedRun, session: Session, ending: Ending) -> RunRecord:
-    """Check the probes of the run's phase on its trace."""
+def is_infra(globs: Sequence[str], ending: Ending, session: Session) -> bool:
+    """Return whether a run was lost to the provider: its error is named so, and no fault can have caused it."""
+    if ending.outcome != "error" or ending.injected or session.may_have_broken_the_run:
+        return False
+    return any(fnmatchcase(name, glob) for name in ending.classes for glob in globs)
+
+
+def judge_run(
+    planned: PlannedRun,
+    session: Session,
+    ending: Ending,
+    *,
+    redactor: Redactor,
+    ask: Ask | None = None,
+    retries: int = 0,
+    with_trace: bool = True,
+) -> RunRecord:
+    """Check the probes of the run's phase on its trace; `ask` gives what judges have said of it."""
     trace = session.close()
-    specs = [p for p in planned.experiment.probes if planned.phase == "chaos" or not p.detection]
-    if ending.outcome in _JUDGED:
-        probes = [_check(spec, trace) for spec in specs]
+    specs = applicable(planned.experiment, planned.phase)
+    if ending.outcome in JUDGED:
+        probes = [_check(spec, trace, ask, redactor) for spec in specs]
     else:
-        failed = ProbeOutcome(
-            passed=False, errored=ending.outcome == "gate_error", detail=fit(ending.reason, TEXT_LIMIT)
-        )
-        probes = [failed] * len(specs)
+        errored = ending.outcome == "gate_error"
+        probes = [ProbeOutcome(passed=False, errored=errored, detail=redactor.fit(ending.reason, TEXT_LIMIT))]
+        probes *= len(specs)
     good = ending.outcome == "ok" and all(p.passed for p in probes)
-    return RunRecord(
+    record = RunRecord(
         experiment=planned.experiment.name,
         phase=planned.phase,
         index=planned.index,
         seed=planned.seed,
         outcome=ending.outcome,
         duration_s=trace.duration_s,
-        error=fit(trace.error.text if trace.error else ending.reason, TEXT_LIMIT),
+        error=redactor.fit(trace.error.text if trace.error else ending.reason, TEXT_LIMIT),
         probes=probes,
         faults=session.counts,
         tokens=min(sum(u.input_tokens + u.output_tokens for u in usage_records(trace)), TOKENS_LIMIT),
-        output="" if good or trace.output is None else fit(show(trace.output), OUTPUT_LIMIT),
+        output="" if good or trace.output is None else redactor.fit(show(trace.output), OUTPUT_LIMIT),
+        retries=retries,
     )
+    if with_trace and is_failure(record):
+        record = record.model_copy(update={"trace": transcript(trace, redactor)})
+    return record
 
 
-def _check(spec: ProbeSpec, trace: Trace) -> ProbeOutcome:
+def _check(spec: ProbeSpec, trace: Trace, ask: Ask | None, redactor: Redactor) -> ProbeOutcome:
     try:
-        check = spec.probe.check(trace)
+        with _deadline(PROBE_LIMIT_S):
+            check = spec.probe.check(trace, ask) if isinstance(spec.probe, Judge) else spec.probe.check(trace)
+    except _TooLong:
+        return ProbeOutcome(passed=False, errored=True, detail=f"the probe took longer than {PROBE_LIMIT_S:g} s")
     except Exception as error:  # noqa: BLE001 (a probe that breaks is an error of that probe, not the end of the suite)
-        return ProbeOutcome(passed=False, errored=True, detail=fit(f"the probe failed: {error!r}", TEXT_LIMIT))
-    return ProbeOutcome(passed=check.passed, vacuous=check.vacuous, detail=fit(check.detail, TEXT_LIMIT))
+        return ProbeOutcome(passed=False, errored=True, detail=redactor.fit(f"the probe failed: {error!r}", TEXT_LIMIT))
+    return ProbeOutcome(passed=check.passed, vacuous=check.vacuous, detail=redactor.fit(check.detail, TEXT_LIMIT))
+
+
+class _TooLong(BaseException):
+    """Not an Exception, so that no probe catches it."""
+
+
+@contextmanager
+def _deadline(seconds: float) -> Iterator[None]:
+    """Raise _TooLong in the body once it has taken so long, in a regular expression too; only in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    running = True
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if running:
+            raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
+    finally:
+        running = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gate.chaos import hook, instrument, process, wire
-from gate.engine.redact import quote
 from gate.engine.schedule import RunSettings, Start
 from gate.engine.server import Server
 from gate.errors import BrokenEnvironmentError
@@ -158,7 +157,7 @@ class _Process:
 
     def _broken(self, what: str, detail: str = "") -> BrokenEnvironmentError:
         python = " ".join(self._settings.python)
-        shown = quote(detail, _SHOWN_LINES)
+        shown = self._settings.redactor.quote(detail, _SHOWN_LINES)
         module = self._entrypoint.partition(":")[0]
         return BrokenEnvironmentError(
             f"{what}\n{shown}" if shown else what,

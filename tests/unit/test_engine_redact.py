@@ -1,10 +1,17 @@
 """Text of the agent in a report: no credentials, and nothing that an encoder refuses."""
 
+import base64
+import json
+import urllib.parse
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.engine.redact import fit, quote, redact
+from gate.engine.redact import Redactor
+
+PLAIN = Redactor()
+redact, fit, quote = PLAIN.redact, PLAIN.fit, PLAIN.quote
 
 
 @pytest.mark.parametrize(
@@ -57,3 +64,25 @@ def test_quote__is_inert_in_a_workflow_log() -> None:
 
 def test_quote__of_nothing() -> None:
     assert quote("", 5) == ""
+
+
+SECRET = 'p@ss "w\\ord" ü'
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        SECRET,
+        json.dumps({"k": SECRET}),
+        repr([SECRET]),
+        urllib.parse.quote(SECRET),
+        base64.b64encode(SECRET.encode()).decode(),
+        SECRET.encode().hex(),
+        "x" * 19_995 + SECRET,
+    ],
+    ids=["plain", "json", "repr", "url", "base64", "hex", "across the cut"],
+)
+def test_redact__a_value_that_the_agent_was_given(shown: str) -> None:
+    clean = Redactor([SECRET, "short"]).fit(f"short {shown} end", 30_000)
+    assert clean.startswith("short ")
+    assert not any(part in clean for part in ("p@ss", "p%40ss", "ord", SECRET.encode().hex()[:12]))
