@@ -256,14 +256,23 @@ def list_(what: str, output: Output) -> None:
     """List what an experiment file can use."""
     from gate.faults import FAULTS
     from gate.probes import PROBES
-    from gate.trace import POINTS
+    from gate.trace import POINT_TEXTS
 
     if what == "points":
-        names = dict.fromkeys(POINTS, "")
+        names = POINT_TEXTS
     else:
         registry: Any = FAULTS if what == "faults" else PROBES
         names = {type_: (registry[type_].__doc__ or "").splitlines()[0] for type_ in registry}
     output.result("\n".join(f"{n:24} {d}".rstrip() for n, d in names.items()), json.dumps(names, indent=1))
+
+
+@cli.command()
+@click.argument("what", type=click.Choice(["experiment", "config", "report", "comparison"]), default="experiment")
+def schema(what: str) -> None:
+    """Print the JSON Schema of a kind of file, for editors."""
+    from gate.schema import schema_text
+
+    click.echo(schema_text(what), nl=False)
 
 
 def load_report(path: Path) -> "Report":

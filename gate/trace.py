@@ -5,23 +5,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-POINTS = (
-    "llm.call",
-    "llm.response",
-    "tool.describe",
-    "tool.call",
-    "tool.result",
-    "memory.read",
-    "resource.read",
-    "control",
-    "agent.discover",
-    "agent.call",
-    "agent.message",
-    "payment.call",
-    "payment.result",
-    "mcp.tools",
-    "mcp.server_request",
-)
+POINT_TEXTS = {
+    "llm.call": "before a question goes to a model",
+    "llm.response": "what the model answered",
+    "tool.describe": "the description of a tool that the model sees",
+    "tool.call": "before a tool is called",
+    "tool.result": "what the tool returned",
+    "memory.read": "what memory, a vector store or another source of text gave",
+    "resource.read": "the contents of a resource, such as those of an MCP server",
+    "control": "before a security control decides: guardrail, authorisation, approval",
+    "agent.discover": "how another agent describes itself",
+    "agent.call": "before a message or task goes to another agent",
+    "agent.message": "what the other agent answered",
+    "payment.call": "before a step of a payment",
+    "payment.result": "what came of that step",
+    "mcp.tools": "the whole list of tools of an MCP server",
+    "mcp.server_request": "what an MCP server asks of its client by itself",
+}
+POINTS = tuple(POINT_TEXTS)
 """Where a fault can act, in the words of the public format."""
 
 Outcome = Literal["ok", "error", "timeout", "crash", "infra", "gate_error"]

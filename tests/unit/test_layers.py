@@ -14,7 +14,7 @@ LAYERS = [
     {"cli"},
     {"demo", "pipeline"},
     {"publish", "suite"},
-    {"engine", "store", "render"},
+    {"engine", "store", "render", "schema"},
     {"github"},
     {"config", "event"},
     {"plan"},
