@@ -1,5 +1,6 @@
 """What every test may use: golden files."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,9 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that rewrites golden files."""
+    """Add the option that rewrites golden files, and let interrupts through."""
+    # Where the tests themselves are started in the background, SIGINT is ignored, and every child would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files instead of comparing")
 
 
