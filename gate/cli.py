@@ -1,7 +1,9 @@
 """The command line: reads options, calls the parts, prints, exits. No logic of its own."""
 
 import json
+import shutil
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -15,7 +17,8 @@ from gate.errors import ExitCode, GateError
 
 if TYPE_CHECKING:
     from gate.comparison import Comparison
-    from gate.report import Report, RunRecord
+    from gate.render.progress import Progress
+    from gate.report import Report
 
 F = Callable[..., Any]
 
@@ -123,6 +126,7 @@ def run(
         update={"run": settings.run.model_copy(update={k: v for k, v in wanted.items() if v is not None})}
     )
     experiments = load_experiments(paths or settings.experiments, here, output.note)
+    shown = progress(output)
     made = run_and_report(
         experiments,
         settings,
@@ -133,7 +137,8 @@ def run(
         runs=runs,
         seed=seed,
         commit=git_commit(here),
-        on_record=progress(output),
+        on_record=shown.add,
+        on_plan=shown.plan,
         journal=journal or report.with_name("journal.jsonl"),
         resume=resume,
         limit_s=timeout_s,
@@ -143,17 +148,17 @@ def run(
     output.note(f"report: {report}")
 
 
-def progress(output: Output) -> "Callable[[RunRecord], None]":
-    """Return a callback that counts finished runs on a terminal, and stays silent elsewhere."""
-    done = 0
+def progress(output: Output) -> "Progress":
+    """Return what shows on standard error how far a suite is."""
+    from gate.config import is_live_terminal
+    from gate.render.progress import Progress
 
-    def show(_: "RunRecord") -> None:
-        nonlocal done
-        done += 1
-        if not output.quiet and sys.stderr.isatty():
-            click.echo(f"\r{done} runs", err=True, nl=False)
+    def say(text: str) -> None:
+        if not output.quiet:
+            click.echo(text, err=True, nl=False, color=True)
 
-    return show
+    live = is_live_terminal(sys.stderr)
+    return Progress(say, live=live, size=shutil.get_terminal_size, clock=time.monotonic)
 
 
 @cli.command()

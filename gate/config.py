@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, TextIO, cast, get_args
 
 from pydantic import Field, ValidationError
 
@@ -263,6 +263,11 @@ def read_job() -> GitHubJob:
         summary=Path(env["GITHUB_STEP_SUMMARY"]) if env.get("GITHUB_STEP_SUMMARY") else None,
         runner_files={name: Path(env[name]) for name in RUNNER_FILES if env.get(name)},
     )
+
+
+def is_live_terminal(stream: TextIO) -> bool:
+    """Return whether text on a stream can be drawn over: a terminal, not a log that pretends to be one."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("CI")
 
 
 def wants_colour() -> bool:

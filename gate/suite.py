@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,13 +12,13 @@ from pathlib import Path
 
 from gate.config import Config, agent_secrets, read_text
 from gate.document import read_document
-from gate.engine import RunSettings, run_suite
+from gate.engine import RunSettings, plan, run_suite
 from gate.engine.journal import Header, Journal, read_records
 from gate.engine.redact import Redactor
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.experiment import Experiment, load_suite
 from gate.judge import Tally
-from gate.report import ExperimentReport, Report, RunRecord, Spend, Suite
+from gate.report import ExperimentReport, Phase, Report, RunRecord, Spend, Suite
 
 TRACE_BUDGET = 6_000_000
 """Characters that the events of all failures may take in a report."""
@@ -114,11 +115,13 @@ def run_and_report(
     journal: Path | None = None,
     resume: bool = False,
     limit_s: float | None = None,
+    on_plan: Callable[[Mapping[tuple[str, Phase], int], Mapping[tuple[str, Phase], int]], None] | None = None,
 ) -> Report:
     """Run every experiment, keep a journal, and return the report that the journal makes.
 
     `journal` is where it stays (default: nowhere); `resume` goes on with the one that is there. `limit_s` is how long
-    a run may take whatever the files say.
+    a run may take whatever the files say. `on_plan` gets the number of runs per experiment and phase, planned and
+    done before.
 
     Raises:
         UsageError: the journal to go on with belongs to another suite or commit, or to other settings.
@@ -145,6 +148,9 @@ def run_and_report(
         path = journal or Path(scratch, "journal.jsonl")
         header = Header.of(digest, settings, commit=commit.sha)
         opened, done = Journal.resume(path, header) if resume else (Journal.create(path, header), frozenset())
+        if on_plan is not None:
+            planned = Counter(p.key[:2] for p in plan(experiments, settings))
+            on_plan(planned, Counter((name, phase) for name, phase, _ in done))
         with opened:
 
             def keep(record: RunRecord) -> None:

@@ -1,0 +1,106 @@
+"""What a terminal, or a log, shows while a suite runs."""
+
+import re
+from typing import Any
+
+from gate.render.progress import Progress
+from gate.report import Phase, ProbeOutcome, RunRecord
+
+
+class Screen:
+    """A terminal that knows the control sequences in use, and complains about all others."""
+
+    def __init__(self, columns: int = 100, lines: int = 24) -> None:
+        self.columns, self.height = columns, lines
+        self.lines: list[str] = [""]
+        self.row = 0
+
+    def write(self, text: str) -> None:
+        for token in re.findall(r"\x1b\[\d*[A-Z]|\n|\r|[^\x1b\n\r]+", text):
+            if token == "\n":
+                self.row += 1
+                self.lines += [""] * (self.row + 1 - len(self.lines))
+            elif up := re.fullmatch(r"\x1b\[(\d+)A", token):
+                self.row -= int(up[1])
+                assert self.row >= 0
+            elif token == "\x1b[J":
+                del self.lines[self.row + 1 :]
+                self.lines[self.row] = ""
+            elif token not in ("\r", "\x1b[K"):
+                assert "\x1b" not in token and len(token) < self.columns
+                self.lines[self.row] = token
+
+    @property
+    def shown(self) -> list[str]:
+        return [line for line in self.lines if line]
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def record(index: int, phase: Phase = "chaos", *, name: str = "one", passed: bool = True, tokens: int = 0) -> RunRecord:
+    values: dict[str, Any] = {"experiment": name, "phase": phase, "index": index, "seed": index, "outcome": "ok"}
+    probes = [ProbeOutcome(passed=passed)]
+    return RunRecord(**values, duration_s=1.0, probes=probes, faults=[], tokens=tokens)
+
+
+def made(live: bool = True, **size: int) -> tuple[Progress, Screen, Clock]:
+    screen, clock = Screen(**size), Clock()
+    progress = Progress(screen.write, live=live, size=lambda: (screen.columns, screen.height), clock=clock)
+    return progress, screen, clock
+
+
+def test_terminal__shows_experiments_phases_failures_rate_tokens_and_time_left() -> None:
+    progress, screen, clock = made()
+    progress.plan({("one", "baseline"): 4, ("one", "chaos"): 4, ("two", "chaos"): 8}, {("one", "baseline"): 4})
+    for index in range(2):
+        clock.now += 1
+        progress.add(record(index, passed=index == 0, tokens=600))
+    assert [" ".join(line.split()) for line in screen.shown] == [
+        "one baseline ██████████ 4/4 chaos █████░░░░░ 2/4, 1 failed",
+        "two chaos ░░░░░░░░░░ 0/8",
+        "6/16 runs · 1 failed · 1.0 runs/s · 1,200 tokens · 10 s left",
+    ]
+
+
+def test_terminal__is_drawn_at_most_ten_times_a_second_and_at_the_end() -> None:
+    progress, _, clock = made()
+    drawn: list[str] = []
+    progress._write = drawn.append
+    progress.plan({("one", "chaos"): 1000}, {})
+    for index in range(1000):
+        clock.now += 0.001
+        progress.add(record(index))
+    assert 5 <= len(drawn) <= 13
+    assert "1000/1000 runs" in drawn[-1]
+    assert "left" not in drawn[-1]
+
+
+def test_terminal__many_experiments_and_a_small_window() -> None:
+    progress, screen, clock = made(columns=40, lines=8)
+    progress.plan({(f"experiment {n}\x1b[2J", "chaos"): 1 for n in range(50)}, {})
+    for n in range(50):
+        clock.now += 1
+        progress.add(record(0, name=f"experiment {n}\x1b[2J"))
+        assert len(screen.lines) <= 8
+    assert screen.shown[-1].startswith("50/50 runs")
+
+
+def test_log__says_a_line_per_finished_phase_and_now_and_then_one() -> None:
+    progress, screen, clock = made(live=False)
+    progress.plan({("one", "baseline"): 2, ("one", "chaos"): 2}, {("one", "baseline"): 1})
+    progress.add(record(1, "baseline"))
+    clock.now += 31
+    progress.add(record(0, passed=False))
+    clock.now += 1
+    progress.add(record(1))
+    assert screen.shown == [
+        "4 runs, 1 of them done before",
+        "one baseline: 2/2; 2/4 runs · 0 failed",
+        "3/4 runs · 1 failed · 0.1 runs/s · 16 s left",
+        "one chaos: 2/2, 1 failed; 4/4 runs · 1 failed · 0.1 runs/s",
+    ]
