@@ -12,6 +12,8 @@ LINE_EVERY_S = 30.0
 """How often a suite says that it is still going on where nothing can be drawn over."""
 _BAR = 10
 _NAME = 32
+_PHASES = 54
+"""Columns that two phases take beside a name and their bars."""
 
 
 @dataclass(slots=True)
@@ -99,7 +101,9 @@ class Progress:
         if len(names) > room:
             going = [n for n in names if any(r.done < r.planned for (name, _), r in self._rows.items() if name == n)]
             shown = going[:room]
-        text = [self._line(name) for name in shown]
+        width = min(max(map(len, shown), default=0), _NAME, columns // 3)
+        bar = _BAR if columns >= width + _PHASES + 2 * _BAR else 0
+        text = [self._line(name, width, bar) for name in shown]
         if len(shown) < len(names):
             text.append(f"… and {len(names) - len(shown)} more")
         text = [line[: max(1, columns - 1)] for line in [*text, self._summary()]]
@@ -107,15 +111,16 @@ class Progress:
         self._write(up + "".join(f"{line}\x1b[K\n" for line in text) + "\x1b[J")
         self._height = len(text)
 
-    def _line(self, name: str) -> str:
+    def _line(self, name: str, width: int, bar: int) -> str:
         shown = _plain(name)
-        shown = shown if len(shown) <= _NAME else shown[: _NAME - 1] + "…"
+        shown = shown if len(shown) <= width else shown[: width - 1] + "…"
         phases = []
         for (experiment, phase), row in self._rows.items():
             if experiment == name:
-                filled = _BAR * row.done // max(row.planned, 1)
-                phases.append(f"{phase} {'█' * filled}{'░' * (_BAR - filled)} {_counts(row)}")
-        return f"{shown:{_NAME}}  {'   '.join(phases)}"
+                filled = bar * row.done // max(row.planned, 1)
+                drawn = f"{'█' * filled}{'░' * (bar - filled)} " if bar else ""
+                phases.append(f"{phase} {drawn}{_counts(row)}")
+        return f"{shown:{width}}  {'   '.join(phases)}"
 
 
 def _counts(row: _Row) -> str:

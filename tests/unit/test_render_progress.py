@@ -104,3 +104,10 @@ def test_log__says_a_line_per_finished_phase_and_now_and_then_one() -> None:
         "3/4 runs · 1 failed · 0.1 runs/s · 16 s left",
         "one chaos: 2/2, 1 failed; 4/4 runs · 1 failed · 0.1 runs/s",
     ]
+
+
+def test_terminal__of_80_columns_shows_both_phases_whole() -> None:
+    progress, screen, _ = made(columns=80)
+    name = "a-name-that-is-longer-than-what-there-is-room-for"
+    progress.plan({(name, "baseline"): 40, (name, "chaos"): 40}, {})
+    assert screen.shown[0].endswith("…  baseline 0/40   chaos 0/40")
