@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gate.compare import compare
+from gate.compare import BaseOrigin, compare
 from gate.comparison import Comparison
 from gate.config import Config, RunConfig, agent_environment
 from gate.render.markdown import render_comment
@@ -35,7 +35,8 @@ def run_demo(folder: Path, note: Callable[[str], None]) -> Demo:
     base = _report(folder, BASE, "a" * 40, note)
     note(f"head: {HEAD}")
     head = _report(folder, HEAD, "b" * 40, note)
-    comparison = compare(base, head, policy=base.policy, today=datetime.now(UTC).date())
+    origin = BaseOrigin(age_days=0)
+    comparison = compare(base, head, policy=base.policy, today=datetime.now(UTC).date(), origin=origin)
     comment = render_comment(comparison)
     for name, text in {
         "base.json": base.to_json(),
