@@ -1,12 +1,14 @@
 """Base and head to a comparison: rows by exact tests, findings by facts, and what of it blocks. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
+from functools import lru_cache
 
 from gate.comparison import (
     Comparison,
     CriticalFinding,
+    DecidedBy,
     Missing,
     Notice,
     Reason,
@@ -44,6 +46,9 @@ from gate.stats import (
 
 MAX_PLANNED_RUNS = 2_000
 """No more runs than this are suggested to settle a row."""
+
+Table = tuple[int, int, int, int]
+"""Base passes, base runs, head passes, head runs."""
 
 
 @dataclass(frozen=True)
@@ -103,110 +108,154 @@ def compare(
 # --- rows: one probe in one phase -----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Claims:
+    """What one row is held to."""
+
+    alpha: float
+    min_effect: float
+    power: float
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A row before the family is known; `table` is absent where nothing can be tested."""
+
+    pair: Pair
+    key: Key
+    base: ProbeReport | None
+    head: ProbeReport | None
+    claims: _Claims
+    table: Table | None
+
+
 def _rows(pairs: list[Pair], policy: Policy) -> list[Row]:
-    table_at: list[tuple[int, int, int, int]] = []
-    drafts: list[tuple[Pair, Key, ProbeReport | None, ProbeReport | None, int | None]] = []
-    for pair in pairs:
-        for key, base, head in pair.probes():
-            tested = pair.comparable and base is not None and head is not None and base.runs and head.runs
-            if tested and base and head:
-                table_at.append((base.passes, base.runs, head.passes, head.runs))
-            drafts.append((pair, key, base, head, len(table_at) - 1 if tested else None))
-    worse = _family(table_at)
-    better = _family([(x2, n2, x1, n1) for x1, n1, x2, n2 in table_at])
+    drafts = [_draft(pair, *probe, policy) for pair in pairs for probe in pair.probes()]
+    tables = [draft.table for draft in drafts if draft.table]
+    worse = iter(_family(tables))
+    better = iter(_family([(x2, n2, x1, n1) for x1, n1, x2, n2 in tables]))
+    figure = lru_cache(maxsize=None)(_figures)
+    plan = lru_cache(maxsize=None)(_planned)
+    decided_by: DecidedBy = "exact_test" if len(tables) == 1 else "step_down"
     rows = []
-    for pair, key, base, head, at in drafts:
-        if at is None:
-            rows.append(_untested_row(pair, key, base, head, policy))
-        else:
-            rows.append(_tested_row(pair, key, table_at[at], (worse[at], better[at]), policy, len(table_at)))
+    for draft in drafts:
+        if draft.table is None:
+            rows.append(_row(draft, _untested(draft)))
+            continue
+        dropped, rose = next(worse), next(better)
+        figures = figure(draft.table, draft.claims)
+        verdict = _tested(draft, dropped, rose, figures)
+        planned = plan(draft.table, draft.claims) if verdict == "inconclusive" else _Planned()
+        update = {**asdict(figures), **asdict(planned), "adjusted_p_value": dropped, "decided_by": decided_by}
+        rows.append(_row(draft, verdict).model_copy(update={**update, "small_drop": verdict == "small_drop"}))
     return rows
 
 
-def _family(tables: list[tuple[int, int, int, int]]) -> list[float]:
+def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | None, policy: Policy) -> _Draft:
+    own = pair.own_policy
+    probe = base or head
+    claims = _Claims(
+        alpha=own.alpha or policy.alpha,
+        min_effect=(probe.min_effect if probe else None) or own.min_effect or policy.min_effect,
+        power=own.power or policy.power,
+    )
+    table = None
+    if pair.comparable and base is not None and head is not None and base.runs and head.runs:
+        table = base.passes, base.runs, head.passes, head.runs
+    return _Draft(pair, key, base, head, claims, table)
+
+
+def _family(tables: list[Table]) -> list[float]:
     """Return p-values adjusted for the family: a family of one is tested alone, which is the more powerful test."""
     if len(tables) == 1:
         return [exact_test(*tables[0])]
     return step_down(tables)
 
 
-def _untested_row(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | None, policy: Policy) -> Row:
-    verdict: RowVerdict = "inconclusive"
-    if head is None:
-        verdict = "missing"
-    elif base is None:
-        verdict = "new"
-    elif not pair.comparable:
-        verdict = "not_comparable"
-    return _row(pair, key, base, head, verdict, policy)
+def _untested(draft: _Draft) -> RowVerdict:
+    if draft.head is None:
+        return "missing"
+    if draft.base is None:
+        return "new"
+    return "inconclusive" if draft.pair.comparable else "not_comparable"
 
 
-def _row(
-    pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | None, verdict: RowVerdict, policy: Policy
-) -> Row:
-    probe = head or base
+def _tested(draft: _Draft, dropped: float, rose: float, figures: "_Figures") -> RowVerdict:
+    """Return what the counts say; `dropped` and `rose` are p-values adjusted for the family."""
+    assert draft.head is not None  # noqa: S101 (without head there is nothing to test)
+    alpha = draft.claims.alpha
+    proven = figures.pass_at is not None and draft.head.passes >= figures.pass_at
+    if dropped <= alpha:
+        return "small_drop" if proven else "regressed"
+    if _undecided(draft.pair, draft.key[1]):
+        return "inconclusive"
+    if rose <= alpha:
+        return "improved"
+    return "pass" if proven else "inconclusive"
+
+
+def _row(draft: _Draft, verdict: RowVerdict) -> Row:
+    probe = draft.head or draft.base
     assert probe is not None  # noqa: S101 (a key stems from one of the two)
     return Row(
-        experiment=pair.name,
-        probe=key[0],
+        experiment=draft.pair.name,
+        probe=draft.key[0],
         label=probe.label,
-        phase=key[1],
-        severity=stricter_severity(base, head),
+        phase=draft.key[1],
+        severity=stricter_severity(draft.base, draft.head),
         verdict=verdict,
-        base=counts(base),
-        head=counts(head),
-        min_effect=policy.min_effect,
+        base=counts(draft.base),
+        head=counts(draft.head),
+        min_effect=draft.claims.min_effect,
     )
 
 
-def _tested_row(
-    pair: Pair,
-    key: Key,
-    table: tuple[int, int, int, int],
-    adjusted: tuple[float, float],
-    policy: Policy,
-    family: int,
-) -> Row:
-    x1, n1, x2, n2 = table
-    base, head = next((b, h) for k, b, h in pair.probes() if k == key)
-    pass_at = noninferiority_boundary(n1, n2, min_effect=policy.min_effect, beta=policy.beta)[x1]
-    fail_at = rejection_boundary(n1, n2, alpha=policy.alpha)[x1]
-    dropped, proven = adjusted[0] <= policy.alpha, x2 >= pass_at
-    verdict: RowVerdict = "inconclusive"
-    if dropped:
-        verdict = "small_drop" if proven else "regressed"
-    elif _undecided(pair, key[1]):
-        verdict = "inconclusive"
-    elif adjusted[1] <= policy.alpha:
-        verdict = "improved"
-    elif proven:
-        verdict = "pass"
-    row = _row(pair, key, base, head, verdict, policy)
+@dataclass(frozen=True)
+class _Figures:
+    """What every tested row carries; the names are those of `Row`."""
+
+    p_value: float
+    noninferiority_p_value: float
+    power: float | None
+    pass_at: int | None
+    fail_at: int | None
+
+
+def _figures(table: Table, claims: _Claims) -> _Figures:
+    x1, n1, _, n2 = table
+    pass_at = noninferiority_boundary(n1, n2, min_effect=claims.min_effect, beta=1 - claims.power)[x1]
+    fail_at = rejection_boundary(n1, n2, alpha=claims.alpha)[x1]
     rate = x1 / n1
-    update: dict[str, object] = {
-        "p_value": exact_test(*table),
-        "adjusted_p_value": adjusted[0],
-        "noninferiority_p_value": noninferiority_test(*table, min_effect=policy.min_effect),
-        "power": _power(n1, n2, rate, policy) if rate > 0 else None,
-        "pass_at": pass_at if pass_at <= n2 else None,
-        "fail_at": fail_at if fail_at >= 0 else None,
-        "decided_by": "exact_test" if family == 1 else "step_down",
-        "small_drop": verdict == "small_drop",
-    }
-    if verdict == "inconclusive":
-        update["smallest_visible_drop"] = smallest_visible_drop(x1, n1, n2, alpha=policy.alpha, power=policy.power)
-        update["runs_needed"] = runs_to_settle(
+    seen = exact_power(n1, n2, rate, max(0.0, rate - claims.min_effect), alpha=claims.alpha) if x1 else None
+    return _Figures(
+        p_value=exact_test(*table),
+        noninferiority_p_value=noninferiority_test(*table, min_effect=claims.min_effect),
+        power=seen,
+        pass_at=pass_at if pass_at <= n2 else None,
+        fail_at=fail_at if fail_at >= 0 else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """What an inconclusive row carries beside; the names are those of `Row`."""
+
+    smallest_visible_drop: float | None = None
+    runs_needed: int | None = None
+
+
+def _planned(table: Table, claims: _Claims) -> _Planned:
+    x1, n1, _, n2 = table
+    return _Planned(
+        smallest_visible_drop=smallest_visible_drop(x1, n1, n2, alpha=claims.alpha, power=claims.power),
+        runs_needed=runs_to_settle(
             *table,
-            alpha=policy.alpha,
-            min_effect=policy.min_effect,
-            power=policy.power,
+            alpha=claims.alpha,
+            min_effect=claims.min_effect,
+            power=claims.power,
             max_runs=MAX_PLANNED_RUNS,
-        )
-    return row.model_copy(update=update)
-
-
-def _power(base_runs: int, head_runs: int, rate: float, policy: Policy) -> float:
-    return exact_power(base_runs, head_runs, rate, max(0.0, rate - policy.min_effect), alpha=policy.alpha)
+        ),
+    )
 
 
 def _undecided(pair: Pair, phase: Phase) -> bool:

@@ -6,7 +6,7 @@ from datetime import date
 
 from gate.comparison import Counts, CriticalFinding, Missing, Notice, Row, StatusChange
 from gate.judge import MAX_INFRA, UNCOUNTED, violated
-from gate.policy import KnownFinding, Policy, Removed, Severity
+from gate.policy import ExperimentPolicy, KnownFinding, Policy, Removed, Severity
 from gate.report import ExperimentReport, Phase, ProbeReport, Report
 from gate.stats import exact_test
 
@@ -23,6 +23,12 @@ class Pair:
     name: str
     base: ExperimentReport | None
     head: ExperimentReport | None
+
+    @property
+    def own_policy(self) -> ExperimentPolicy:
+        """Return the experiment's own claims: the base's, so that a pull request cannot relax them."""
+        known = self.base or self.head
+        return (known.policy if known else None) or ExperimentPolicy()
 
     @property
     def comparable(self) -> bool:
@@ -154,9 +160,17 @@ def find_warnings(
         if entry.expires < today:
             notices.append(Notice(kind="known_finding_expired", probe=entry.probe, detail=entry.expires.isoformat()))
     for pair in pairs:
+        if differing := _own_claims_differ(pair):
+            detail = f"{pair.name}: {', '.join(differing)}"
+            notices.append(Notice(kind="policy_differs", experiment=pair.name, detail=detail[:4000]))
         for (probe_id, _), b, h in pair.probes():
             if b is None or h is None:
                 continue
+            if b.min_effect != h.min_effect:
+                detail = f"{pair.name}/{probe_id}: min_effect"
+                notices.append(
+                    Notice(kind="policy_differs", experiment=pair.name, probe=probe_id, detail=detail[:4000])
+                )
             if b.threshold != h.threshold:
                 detail = f"{b.threshold} → {h.threshold}"
                 notices.append(Notice(kind="threshold_differs", experiment=pair.name, probe=probe_id, detail=detail))
@@ -166,6 +180,14 @@ def find_warnings(
         if pair.head and (lost := lost_runs(pair.head)):
             notices.append(Notice(kind="infra", experiment=pair.name, detail=str(lost)))
     return list(dict.fromkeys(notices))
+
+
+def _own_claims_differ(pair: Pair) -> list[str]:
+    """Return the keys of the experiment's own policy that head changes."""
+    if pair.base is None or pair.head is None:
+        return []
+    base, head = (((side.policy or ExperimentPolicy()).model_dump()) for side in (pair.base, pair.head))
+    return [key for key in base if base[key] != head[key]]
 
 
 def lost_runs(experiment: ExperimentReport) -> int:

@@ -1,5 +1,6 @@
 """How many runs, how much power, how small a drop: planning figures, all exact sums over the rejection boundary."""
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -10,8 +11,12 @@ from gate.stats.cells import binomial_pmf, region_probability
 from gate.stats.checks import check_count, check_level, check_passes, check_rate, check_runs, check_table
 from gate.stats.exact import Test, check_test, rejection_boundary
 from gate.stats.noninferiority import noninferiority_boundary
+from gate.stats.relaxed import pass_bound
 
 MAX_PLANNED_RUNS = 5_000
+CERTIFIED_RUNS = 200
+"""Up to here `runs_to_settle` is the fewest, exactly; above, a round number a few percent above the fewest."""
+
 FAR_MORE_RUNS = 20  # times the runs of a given base: what the head cannot reach there is called out of reach
 
 
@@ -129,6 +134,7 @@ def runs_to_settle(
 
     Unchanged means that both arms have the pooled rate observed here. PASS means that a drop of `min_effect` is ruled
     out at level 1 - `power` and that no regression is called at `alpha`. All runs are fresh, none of the old ones kept.
+    Exact up to 200; above that a round number a few percent above the fewest, since power has teeth wider than that.
     """
     check_table(base_passes, base_runs, head_passes, head_runs)
     check_level("alpha", alpha)
@@ -147,10 +153,31 @@ def _runs_to_settle(rate: float, alpha: float, drop: float, power: float, max_ru
     def enough_at_best(runs: int) -> bool:
         return most_powerful(runs, runs, null, (rate, rate), 1 - power) >= power
 
-    def enough(runs: int) -> bool:
-        return pass_probability(runs, runs, rate, rate, alpha=alpha, min_effect=drop, beta=1 - power) >= power
+    def may_be_enough(runs: int) -> bool:
+        return pass_bound(runs, rate, drop, 1 - power) >= power
 
-    return _fewest(enough, enough_at_best, max_runs)
+    def enough(runs: int) -> bool:
+        return may_be_enough(runs) and _passes(runs, rate, alpha, drop, power)
+
+    first = _first_possible(enough_at_best, max_runs)
+    if first is None:
+        return None
+    fewest = next((runs for runs in range(first, min(CERTIFIED_RUNS, max_runs) + 1) if enough(runs)), None)
+    if fewest is not None:
+        return fewest
+    runs = max(first, CERTIFIED_RUNS + 1)
+    while runs <= max_runs and not may_be_enough(runs):
+        runs += max(1, runs // 100)
+    rounded = math.ceil(runs * 1.05 / 10) * 10
+    return rounded if rounded <= max_runs else None
+
+
+def _passes(runs: int, rate: float, alpha: float, drop: float, power: float) -> bool:
+    """Whether an unchanged agent of this rate passes that often; the costlier boundary only if the other allows it."""
+    passing = np.array(noninferiority_boundary(runs, runs, min_effect=drop, beta=1 - power), dtype=np.int64)
+    if 1 - region_probability(passing - 1, runs, rate, rate) < power:
+        return False
+    return pass_probability(runs, runs, rate, rate, alpha=alpha, min_effect=drop, beta=1 - power) >= power
 
 
 def pass_probability(
@@ -196,12 +223,18 @@ def most_powerful(
 
 def _fewest(enough: Callable[[int], bool], enough_at_best: Callable[[int], bool], limit: int) -> int | None:
     """Fewest runs that are enough, given a condition that holds for all of them and is monotone; None above `limit`."""
+    first = _first_possible(enough_at_best, limit)
+    return None if first is None else next((runs for runs in range(first, limit + 1) if enough(runs)), None)
+
+
+def _first_possible(condition: Callable[[int], bool], limit: int) -> int | None:
+    """Fewest runs that meet a monotone condition; None above `limit`."""
     low, high = 0, 1
-    while not enough_at_best(high):
+    while not condition(high):
         if high >= limit:
             return None
         low, high = high, min(2 * high, limit)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough_at_best(middle) else (middle, high)
-    return next((runs for runs in range(high, limit + 1) if enough(runs)), None)
+        low, high = (low, middle) if condition(middle) else (middle, high)
+    return high

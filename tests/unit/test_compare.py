@@ -8,8 +8,8 @@ import pytest
 from gate.compare import compare
 from gate.comparison import Comparison
 from gate.errors import InvalidFileError
-from gate.policy import KnownFinding, Policy, Removed
-from gate.report import ExperimentReport, Report
+from gate.policy import ExperimentPolicy, KnownFinding, Policy, Removed
+from gate.report import PHASES, ExperimentReport, Report
 from tests.builders import POLICY, experiment, probe, report
 
 TODAY = date(2026, 1, 2)
@@ -203,6 +203,45 @@ def test_status_change__significant_only_when_the_test_says_so() -> None:
 
 
 def test_small_drop__significant_but_too_small_to_matter() -> None:
-    made = against(report(one(2000, 2000)), report(one(1950, 2000)))
+    made = against(report(one(400, 400)), report(one(386, 400)))
     assert made.rows[0].verdict == "small_drop"
     assert made.exit_code == 0
+
+
+def test_own_claims__of_the_bases_experiment_and_probe_apply() -> None:
+    lenient = ExperimentPolicy(alpha=0.2, min_effect=0.2, power=0.9)
+    made = against(report(with_policy(one(40), lenient)), report(with_policy(one(38), lenient)))
+    assert [(r.verdict, r.min_effect) for r in made.rows] == [
+        ("small_drop", 0.2)
+    ]  # p = .10; power .90 is proven at .20
+    probe_ = probe(40, 40).model_copy(update={"min_effect": 0.3})
+    made = against(report(with_policy(experiment("e", probe_), lenient)), report(one(40)))
+    assert made.rows[0].min_effect == 0.3
+
+
+def test_own_claims__that_head_changes_are_said_and_do_not_apply() -> None:
+    made = against(report(one(40)), report(with_policy(one(36), ExperimentPolicy(alpha=1e-6, min_effect=0.5))))
+    assert [(r.verdict, r.min_effect) for r in made.rows] == [("regressed", 0.1)]
+    assert [w.detail for w in made.warnings if w.kind == "policy_differs"] == ["e: alpha, min_effect"]
+
+
+def test_row__every_tested_one_says_what_would_pass_and_fail_and_its_power() -> None:
+    phases = [probe(passes, 40, phase=phase) for phase in PHASES for passes in (40,)]
+    base = report(*(experiment(f"e{i}", *phases) for i in range(3)))
+    head = report(
+        *(
+            experiment(f"e{i}", *(p.model_copy(update={"passes": x}) for p in phases))
+            for i, x in enumerate((40, 38, 20))
+        )
+    )
+    rows = against(base, head).rows
+    assert {r.verdict for r in rows} == {"pass", "inconclusive", "regressed"}
+    for row in rows:
+        assert None not in (row.p_value, row.adjusted_p_value, row.noninferiority_p_value, row.power)
+        assert (row.pass_at, row.fail_at) == (39, 37)
+        undecided = row.verdict == "inconclusive"
+        assert (row.runs_needed is not None) == (row.smallest_visible_drop is not None) == undecided
+
+
+def with_policy(made: ExperimentReport, policy: ExperimentPolicy) -> ExperimentReport:
+    return made.model_copy(update={"policy": policy})
