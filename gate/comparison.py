@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gate.policy import KnownFinding, Model, Name, Policy, Rate, Removed, Severity
-from gate.report import Count, Phase, Status, Text, Tool
+from gate.report import Count, Phase, Status, Text, Tool, Total, Usd
 
 Verdict = Literal["pass", "fail", "inconclusive", "no_base"]
 RowVerdict = Literal[
@@ -138,8 +138,8 @@ class Side(Model):
     commit: Text
     ref: Text = ""
     runs: Count = 0
-    tokens: Count = 0
-    usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    tokens: Total = 0
+    usd: Usd | None = None
     experiments: Count = 0
     ended_at: Text = ""
     age_commits: Count | None = None

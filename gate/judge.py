@@ -12,6 +12,7 @@ from gate.report import (
     Failure,
     FaultCount,
     FaultReport,
+    ModelUsage,
     Outcomes,
     Phase,
     PhaseReport,
@@ -30,6 +31,8 @@ MAX_INFRA = 0.10
 """The share of a phase's runs that may be lost to the provider before the experiment is undecided."""
 
 MAX_FAILURES = 20
+MAX_MODELS = 999
+"""How many models a phase tells apart."""
 MAX_TRACES = 3
 """How many failures of each phase are shown with their events."""
 
@@ -115,6 +118,9 @@ class Tally:
                     phase=phase,
                     planned_runs=planned_runs,
                     runs=sorted(self.phases[phase].summaries, key=lambda r: r.index),
+                    seconds=self.phases[phase].seconds,
+                    model_calls=self.phases[phase].model_calls,
+                    usage=list(self.phases[phase].usage.values()),
                 )
                 for phase in PHASES
                 if phase == "chaos" or experiment.baseline
@@ -139,6 +145,8 @@ class _PhaseTally:
         self.summaries: list[RunSummary] = []
         self.passes, self.vacuous, self.errors = ([0] * probes for _ in range(3))
         self.details: list[tuple[int, str] | None] = [None] * probes
+        self.seconds, self.model_calls = 0.0, 0
+        self.usage: dict[str, ModelUsage] = {}
 
     @property
     def counted(self) -> int:
@@ -148,6 +156,7 @@ class _PhaseTally:
         self.outcomes[record.outcome] += 1
         passed = [p.passed for p in record.probes]
         self.summaries.append(RunSummary(index=record.index, seed=record.seed, outcome=record.outcome, passed=passed))
+        self._add_spend(record)
         if record.outcome in UNCOUNTED:
             return
         for at, outcome in enumerate(record.probes):
@@ -157,6 +166,19 @@ class _PhaseTally:
             first = self.details[at]
             if not outcome.passed and (first is None or record.index < first[0]):
                 self.details[at] = record.index, outcome.detail
+
+    def _add_spend(self, record: RunRecord) -> None:
+        self.seconds += record.duration_s
+        self.model_calls += record.model_calls
+        for one in record.usage:
+            name = one.model if one.model in self.usage or len(self.usage) < MAX_MODELS else ""
+            so_far = self.usage.get(name) or ModelUsage(model=name, responses=0, input_tokens=0, output_tokens=0)
+            self.usage[name] = ModelUsage(
+                model=name,
+                responses=so_far.responses + one.responses,
+                input_tokens=so_far.input_tokens + one.input_tokens,
+                output_tokens=so_far.output_tokens + one.output_tokens,
+            )
 
     def probe_reports(self, specs: Sequence[ProbeSpec], phase: Phase, confidence: float) -> list[ProbeReport]:
         runs = self.counted

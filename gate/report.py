@@ -14,6 +14,9 @@ Phase = Literal["baseline", "chaos"]
 PHASES: tuple[Phase, ...] = ("baseline", "chaos")
 Status = Literal["held", "weakness", "inconclusive"]
 Count = Annotated[int, Field(ge=0, le=10_000_000)]
+Total = Annotated[int, Field(ge=0, le=10**15)]
+"""A count summed over a suite."""
+Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 M = TypeVar("M", bound=Model)
 Text = Annotated[str, Field(max_length=4_000)]
@@ -43,10 +46,20 @@ class TraceEvent(Model):
     data: Text
 
 
+class ModelUsage(Model):
+    """The responses of one model that told what they took; `model` is empty where none was named."""
+
+    model: Annotated[str, Field(max_length=200)]
+    responses: Total
+    input_tokens: Total
+    output_tokens: Total
+
+
 class RunRecord(Model):
     """One execution of the agent with one seed: everything the report is made of.
 
-    `retries`: how often it was carried out before and lost to the provider.
+    `retries`: how often it was carried out before and lost to the provider. `model_calls`: how many were seen, whether
+    or not `usage` says what they took.
     """
 
     experiment: Name
@@ -61,6 +74,8 @@ class RunRecord(Model):
     tokens: Count = 0
     output: Text = ""
     retries: Count = 0
+    model_calls: Count = 0
+    usage: list[ModelUsage] = Field(default=[], max_length=100)
     trace: list[TraceEvent] = Field(default=[], max_length=10_000)
 
 
@@ -128,12 +143,18 @@ class Failure(Model):
 
 
 class PhaseReport(Model):
-    """How many runs a phase was planned to have, and why it has fewer, if it has."""
+    """How many runs a phase was planned to have, and why it has fewer, if it has.
+
+    `seconds`, all runs one after the other, `model_calls` and `usage` are what the runs took; absent in older reports.
+    """
 
     phase: Phase
     planned_runs: Count
     stop_reason: Text = ""
     runs: list[RunSummary] = Field(max_length=100_000)
+    seconds: Seconds | None = None
+    model_calls: Total | None = None
+    usage: list[ModelUsage] | None = Field(default=None, max_length=1_000)
 
 
 class ExperimentReport(Model):
@@ -164,11 +185,13 @@ class Suite(Model):
 
 
 class Spend(Model):
-    """What the suite cost. `usd` is absent where no price is known."""
+    """What the suite cost. `usd` is absent where no price is known; `seconds` adds up runs, however many at once."""
 
     runs: Count
-    tokens: Count = 0
-    usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    tokens: Total = 0
+    usd: Usd | None = None
+    seconds: Seconds | None = None
+    model_calls: Total | None = None
 
 
 class Tool(Model):

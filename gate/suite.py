@@ -196,11 +196,14 @@ def _within_budget(reports: Iterable[ExperimentReport]) -> list[ExperimentReport
 
 def _read_journal(path: Path, tallies: Mapping[str, Tally]) -> Spend:
     """Hand every record to the tally of its experiment, one at a time; return what all of them took."""
-    tokens = 0
+    tokens, model_calls, seconds = 0, 0, 0.0
     for record in read_records(path):
         tallies[record.experiment].add(record)
         tokens += record.tokens
-    return Spend(runs=sum(t.runs for t in tallies.values()), tokens=tokens)
+        model_calls += record.model_calls
+        seconds += record.duration_s
+    runs = sum(t.runs for t in tallies.values())
+    return Spend(runs=runs, tokens=tokens, seconds=seconds, model_calls=model_calls)
 
 
 def suite_digest(experiments: Sequence[Experiment]) -> str:

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,13 +16,15 @@ from gate.engine.transcript import transcript
 from gate.experiment import ProbeSpec
 from gate.judge import applicable, is_failure
 from gate.probes.judge import Ask, Judge
-from gate.probes.usage import usage_records
-from gate.report import ProbeOutcome, RunRecord
+from gate.probes.usage import Usage, usage_records
+from gate.report import ModelUsage, ProbeOutcome, RunRecord
 from gate.trace import Outcome, Trace
 
 OUTPUT_LIMIT = 2_000
 TEXT_LIMIT = 4_000
 TOKENS_LIMIT = 10_000_000
+MODEL_NAME_LIMIT = 200
+MODELS_LIMIT = 99
 PROBE_LIMIT_S = 2.0
 """How long one probe may look at one run: a regular expression can backtrack for ever."""
 JUDGED: tuple[Outcome, ...] = ("ok", "error")
@@ -68,6 +71,7 @@ def judge_run(
         errored = ending.outcome == "gate_error"
         probes = [ProbeOutcome(passed=False, errored=errored, detail=redactor.fit(ending.reason, TEXT_LIMIT))]
         probes *= len(specs)
+    usage = usage_records(trace)
     good = ending.outcome == "ok" and all(p.passed for p in probes)
     record = RunRecord(
         experiment=planned.experiment.name,
@@ -79,13 +83,29 @@ def judge_run(
         error=redactor.fit(trace.error.text if trace.error else ending.reason, TEXT_LIMIT),
         probes=probes,
         faults=session.counts,
-        tokens=min(sum(u.input_tokens + u.output_tokens for u in usage_records(trace)), TOKENS_LIMIT),
+        tokens=min(sum(u.input_tokens + u.output_tokens for u in usage), TOKENS_LIMIT),
         output="" if good or trace.output is None else redactor.fit(show(trace.output), OUTPUT_LIMIT),
         retries=retries,
+        model_calls=min(max(len(trace.of("llm.call")), len(usage)), TOKENS_LIMIT),
+        usage=_by_model(usage, redactor),
     )
     if with_trace and is_failure(record):
         record = record.model_copy(update={"trace": transcript(trace, redactor)})
     return record
+
+
+def _by_model(usage: Sequence[Usage], redactor: Redactor) -> list[ModelUsage]:
+    """Return the sums of each model; a run that names too many has the rest under no name."""
+    responses, entered, left = (Counter[str]() for _ in range(3))
+    for one in usage:
+        name = redactor.fit(one.model, MODEL_NAME_LIMIT)
+        name = name if name in responses or len(responses) < MODELS_LIMIT else ""
+        responses[name] += 1
+        entered[name] += one.input_tokens
+        left[name] += one.output_tokens
+    return [
+        ModelUsage(model=n, responses=responses[n], input_tokens=entered[n], output_tokens=left[n]) for n in responses
+    ]
 
 
 def _check(spec: ProbeSpec, trace: Trace, ask: Ask | None, redactor: Redactor) -> ProbeOutcome:
