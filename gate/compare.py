@@ -19,6 +19,7 @@ from gate.comparison import (
     Verdict,
 )
 from gate.errors import ExitCode, InvalidFileError
+from gate.experiment import ProbeSpec
 from gate.findings import (
     Key,
     Pair,
@@ -31,7 +32,7 @@ from gate.findings import (
     pair_up,
     stricter_severity,
 )
-from gate.policy import Blocking, KnownFinding, Policy, Removed
+from gate.policy import Blocking, ExperimentPolicy, KnownFinding, Policy, Removed
 from gate.report import Phase, ProbeReport, Report
 from gate.stats import (
     exact_power,
@@ -58,6 +59,25 @@ class BaseOrigin:
     age_commits: int | None = None
     age_days: int | None = None
     notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What one probe is held to: the suite's claims, an experiment's own and a probe's own before them."""
+
+    alpha: float
+    min_effect: float
+    power: float
+
+    @classmethod
+    def of(cls, policy: Policy, experiment: ExperimentPolicy | None, probe: ProbeReport | ProbeSpec | None) -> "Claims":
+        """Return the claims that apply."""
+        own = experiment or ExperimentPolicy()
+        return cls(
+            alpha=own.alpha or policy.alpha,
+            min_effect=(probe.min_effect if probe else None) or own.min_effect or policy.min_effect,
+            power=own.power or policy.power,
+        )
 
 
 def compare(
@@ -109,15 +129,6 @@ def compare(
 
 
 @dataclass(frozen=True)
-class _Claims:
-    """What one row is held to."""
-
-    alpha: float
-    min_effect: float
-    power: float
-
-
-@dataclass(frozen=True)
 class _Draft:
     """A row before the family is known; `table` is absent where nothing can be tested."""
 
@@ -125,7 +136,7 @@ class _Draft:
     key: Key
     base: ProbeReport | None
     head: ProbeReport | None
-    claims: _Claims
+    claims: Claims
     table: Table | None
 
 
@@ -152,13 +163,7 @@ def _rows(pairs: list[Pair], policy: Policy) -> list[Row]:
 
 
 def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | None, policy: Policy) -> _Draft:
-    own = pair.own_policy
-    probe = base or head
-    claims = _Claims(
-        alpha=own.alpha or policy.alpha,
-        min_effect=(probe.min_effect if probe else None) or own.min_effect or policy.min_effect,
-        power=own.power or policy.power,
-    )
+    claims = Claims.of(policy, pair.own_policy, base or head)
     table = None
     if pair.comparable and base is not None and head is not None and base.runs and head.runs:
         table = base.passes, base.runs, head.passes, head.runs
@@ -221,7 +226,7 @@ class _Figures:
     fail_at: int | None
 
 
-def _figures(table: Table, claims: _Claims) -> _Figures:
+def _figures(table: Table, claims: Claims) -> _Figures:
     x1, n1, _, n2 = table
     pass_at = noninferiority_boundary(n1, n2, min_effect=claims.min_effect, beta=1 - claims.power)[x1]
     fail_at = rejection_boundary(n1, n2, alpha=claims.alpha)[x1]
@@ -244,7 +249,7 @@ class _Planned:
     runs_needed: int | None = None
 
 
-def _planned(table: Table, claims: _Claims) -> _Planned:
+def _planned(table: Table, claims: Claims) -> _Planned:
     x1, n1, _, n2 = table
     return _Planned(
         smallest_visible_drop=smallest_visible_drop(x1, n1, n2, alpha=claims.alpha, power=claims.power),

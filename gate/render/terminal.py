@@ -32,7 +32,7 @@ def render_terminal(comparison: Comparison, *, width: int = 80, colour: bool = F
     if len(unchanged.folded) > UNCHANGED_SHOWN:
         lines += ["", f"{len(unchanged.folded):,} {unchanged.fold_name}"]
     elif unchanged.folded:
-        lines += ["", "Unchanged", *_table(unchanged.columns, [i.cells for i in unchanged.folded], width)]
+        lines += ["", "Unchanged", *table(unchanged.columns, [i.cells for i in unchanged.folded], width)]
     lines.append("")
     if view.base:
         lines += wrap(f"Base {_commit(view.base.commit)} {plain(view.base.text)}", width)
@@ -75,7 +75,7 @@ def _experiment(experiment: ExperimentReport, width: int, colour: bool) -> list[
     lines += ["  " + line for line in wrap(plain(experiment.reason), width - 2)] if experiment.reason.strip() else []
     columns = [Own(c) for c in ("probe", "phase", "passes", number.share(experiment.confidence) + " CI", "needs")]
     rows = [_probe(probe) for probe in experiment.probes]
-    return lines + ["  " + line for line in _table(columns, rows, width - 2)] if rows else lines
+    return lines + ["  " + line for line in table(columns, rows, width - 2)] if rows else lines
 
 
 def _probe(probe: ProbeReport) -> list[Part]:
@@ -94,7 +94,7 @@ def _section(section: Section, width: int) -> list[str]:
     title = say("{}", section.title) if section.note is None else say("{} — {}", section.title, section.note)
     lines = wrap(plain(title), width)
     if section.columns:
-        return lines + _table(section.columns, [item.cells for item in section.items], width)
+        return lines + table(section.columns, [item.cells for item in section.items], width)
     for item in section.items:
         lines += _bullet(plain(item.cells[0]), width)
         if item.detail is not None:
@@ -107,17 +107,17 @@ def _bullet(text: str, width: int) -> list[str]:
     return [f"- {first}", *(f"  {line}" for line in rest)]
 
 
-def _table(columns: Sequence[Part], rows: Iterable[Sequence[Part]], width: int) -> list[str]:
+def table(columns: Sequence[Part], rows: Iterable[Sequence[Part]], width: int) -> list[str]:
     """Return aligned lines; the columns of names share what the figures leave."""
-    table = [[plain(cell) for cell in row] for row in [columns, *rows]]
-    widths = [max(cells(row[at]) for row in table) for at in range(len(columns))]
+    texts = [[plain(cell) for cell in row] for row in [columns, *rows]]
+    widths = [max(cells(row[at]) for row in texts) for at in range(len(columns))]
     named = [at for at, name in enumerate(columns) if name in ("experiment", "probe")]
     room = width - GAP * (len(columns) - 1) - sum(w for at, w in enumerate(widths) if at not in named)
     for at, each in zip(named, _shares([widths[at] for at in named], max(room, 4 * len(named))), strict=True):
         widths[at] = each
     return [
         fit((" " * GAP).join(pad(squeeze(text, widths[at]), widths[at]) for at, text in enumerate(row)).rstrip(), width)
-        for row in table
+        for row in texts
     ]
 
 

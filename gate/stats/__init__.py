@@ -9,6 +9,7 @@ from gate.stats.interval import Interval, runs_needed, threshold_verdict, wilson
 from gate.stats.multiple import holm, step_down
 from gate.stats.noninferiority import noninferiority_boundary, noninferiority_test
 from gate.stats.planning import (
+    about_runs_for_power,
     exact_power,
     pass_probability,
     runs_for_power,
@@ -21,6 +22,7 @@ __all__ = [
     "Interval",
     "Sprt",
     "Test",
+    "about_runs_for_power",
     "exact_power",
     "exact_test",
     "holm",

@@ -93,6 +93,46 @@ def _runs_for_power(
     return _fewest(enough, enough_at_best, most)
 
 
+def about_runs_for_power(
+    base_rate: float, min_effect: float, *, alpha: float, power: float, max_runs: int
+) -> int | None:
+    """What `runs_for_power` says for two arms alike, at once: exact up to 200 runs, None above `max_runs`.
+
+    In between a round number, a few percent above the fewest.
+    """
+    check_rate("base_rate", base_rate)
+    check_level("min_effect", min_effect)
+    if min_effect > base_rate:
+        raise ValueError(f"min_effect must not exceed base_rate ({base_rate}), got {min_effect!r}")
+    check_level("alpha", alpha)
+    check_level("power", power)
+    check_count("max_runs", max_runs, at_least=1)
+    return _about_runs_for_power(base_rate, min_effect, alpha, power, max_runs)
+
+
+@lru_cache(maxsize=1024)
+def _about_runs_for_power(base_rate: float, drop: float, alpha: float, power: float, max_runs: int) -> int | None:
+    head_rate = max(0.0, base_rate - drop)
+    shared = (base_rate + head_rate) / 2
+
+    def enough_at_best(runs: int) -> bool:
+        return most_powerful(runs, runs, (shared, shared), (base_rate, head_rate), alpha) >= power
+
+    first = _first_possible(enough_at_best, max_runs)
+    if first is None:
+        return None
+    for runs in range(first, min(CERTIFIED_RUNS, max_runs) + 1):
+        if exact_power(runs, runs, base_rate, head_rate, alpha=alpha) >= power:
+            return runs
+    return _rounded(max(first, CERTIFIED_RUNS), max_runs)
+
+
+def _rounded(runs: int, max_runs: int) -> int | None:
+    """A few percent more runs, as a round number; None if too many."""
+    rounded = math.ceil(runs * 1.05 / 10) * 10
+    return rounded if rounded <= max_runs else None
+
+
 def smallest_visible_drop(
     base_passes: int, base_runs: int, head_runs: int, *, alpha: float, power: float, test: Test = "unconditional"
 ) -> float | None:
@@ -168,8 +208,7 @@ def _runs_to_settle(rate: float, alpha: float, drop: float, power: float, max_ru
     runs = max(first, CERTIFIED_RUNS + 1)
     while runs <= max_runs and not may_be_enough(runs):
         runs += max(1, runs // 100)
-    rounded = math.ceil(runs * 1.05 / 10) * 10
-    return rounded if rounded <= max_runs else None
+    return _rounded(runs, max_runs)
 
 
 def _passes(runs: int, rate: float, alpha: float, drop: float, power: float) -> bool:
