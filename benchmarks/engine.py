@@ -1,19 +1,27 @@
-"""What the engine itself costs: per run, for a short agent, and at several degrees of parallelism. Prints a table."""
+"""What the engine costs, side by side with the public package in one run. Prints tables.
 
+Needs the published catalogue that `make setup` unpacks. `--quick` leaves the 40,000 runs out.
+"""
+
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 from pathlib import Path
 
-from gate.engine import RunSettings, run_suite
-from gate.experiment import Experiment, load_suite
-from gate.report import RunRecord
+ROOT = Path(__file__).parents[1]
+CATALOGUE = ROOT / ".venv" / "catalogue"
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": os.pathsep.join([str(CATALOGUE / "src"), str(CATALOGUE)]),
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
 
 AGENT = """
 import time
-from gate import chaos
+import agentic_chaos_security as chaos
 
 @chaos.tool
 def look(place):
@@ -31,7 +39,11 @@ def busy():
         think(look(step))
     return "done"
 
-def sleeper():
+def ms5():
+    time.sleep(0.005)
+    return look("home")
+
+def ms50():
     time.sleep(0.05)
     return look("home")
 """
@@ -41,31 +53,91 @@ apiVersion: agentic-chaos/v1
 kind: Experiment
 metadata: {{name: bench}}
 spec:
-  target: {{entrypoint: "bench_agent:{function}"}}
+  target: {{entrypoint: "{target}"}}
   runs: {runs}
   faults: [{{type: inject_instruction, probability: 0.5}}]
   probes: [{{type: no_unhandled_error}}, {{type: canary_not_leaked}}]
 """
 
+THEIRS = """
+import json, resource, sys, time
+from agentic_chaos_security import loader
+sys.path.insert(0, ".")
+started = time.perf_counter()
+result = loader.load("bench.yaml").run()
+elapsed = time.perf_counter() - started
+assert result.probe_stats
+text = json.dumps(result.to_dict())
+print(json.dumps([elapsed, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+"""
 
-def measure(folder: Path, function: str, runs: int, parallel: int) -> float:
-    """Return the seconds that `runs` baseline and `runs` chaos runs take, start and end of the worker included."""
-    suite: list[Experiment] = load_suite([("bench.yaml", EXPERIMENT.format(function=function, runs=runs))], print)
-    settings = RunSettings(
-        python=(sys.executable,),
-        cwd=folder,
-        environment={"PATH": os.environ["PATH"]},
-        parallel=parallel,
-        timeout_s=60,
-        scratch=folder / "scratch",
-    )
-    records: list[RunRecord] = []
-    started = time.perf_counter()
-    run_suite(suite, settings, on_record=records.append)
-    elapsed = time.perf_counter() - started
-    assert len(records) == 2 * runs
-    assert all(r.outcome == "ok" for r in records), records[0]
-    return elapsed
+OURS = """
+import json, os, resource, sys, time
+from pathlib import Path
+from gate.config import Config, RunConfig
+from gate.suite import Commit, load_experiments, run_and_report
+folder = Path.cwd()
+suite = load_experiments(["bench.yaml"], folder, print)
+environment = {k: v for k, v in os.environ.items() if k in ("PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
+started = time.perf_counter()
+report = run_and_report(
+    suite, Config(run=RunConfig(parallel=int(sys.argv[1]))), directory=folder, python=(sys.executable,),
+    environment=environment, target=None, runs=None, seed=None, commit=Commit(), on_record=lambda _: None,
+)
+elapsed = time.perf_counter() - started
+(outcomes,) = [e.outcomes for e in report.experiments]
+assert outcomes.ok == report.spend.runs, outcomes
+text = report.to_json()
+print(json.dumps([elapsed, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+"""
+
+
+def measure(folder: Path, script: str, target: str, runs: int, *arguments: str, times: int = 3) -> tuple[float, float]:
+    """Return the least seconds, and the most megabytes of the process, that `runs` + `runs` runs take."""
+    (folder / "bench.yaml").write_text(EXPERIMENT.format(target=target, runs=runs))
+    found = []
+    for _ in range(times):
+        command = [sys.executable, "-c", script, *arguments]
+        done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout.splitlines()[-1]))
+    return min(f[0] for f in found), max(f[1] for f in found)
+
+
+def compare_speed(folder: Path) -> None:
+    """Time equal suites under both runners; ours with the start of its worker and the writing of its journal."""
+    print(f"{'40 + 40 runs, seconds':44} {'public':>8} {'ours, 1':>8} {'8':>8} {'32':>8} {'times faster':>13}")
+    for what, target in [
+        ("agent that does nothing", "bench_agent:trivial"),
+        ("10 instrumented calls", "bench_agent:busy"),
+        ("agent of 5 ms", "bench_agent:ms5"),
+        ("agent of 50 ms", "bench_agent:ms50"),
+        ("mailbot of the public package", "examples.mailbot.agent:hardened"),
+    ]:
+        theirs, _ = measure(folder, THEIRS, target, 40)
+        ours = [measure(folder, OURS, target, 40, parallel)[0] for parallel in ("1", "8", "32")]
+        print(f"{what:44} {theirs:8.3f} {' '.join(f'{s:8.3f}' for s in ours)} {theirs / min(ours):13.2f}", flush=True)
+
+
+def compare_rates(folder: Path) -> None:
+    """Show what a run costs once the worker has started."""
+    print(f"\n{'runs per second of our engine':44} {'ms/run':>8} {'runs/s':>8}")
+    for parallel in ("1", "8", "32"):
+        start, _ = measure(folder, OURS, "bench_agent:trivial", 1, parallel)
+        elapsed, _ = measure(folder, OURS, "bench_agent:trivial", 400, parallel)
+        each_s = (elapsed - start) / 798
+        print(
+            f"{f'agent that does nothing, {parallel} at a time':44} {1000 * each_s:8.2f} {1 / each_s:8.0f}", flush=True
+        )
+
+
+def compare_memory(folder: Path) -> None:
+    """Show the most memory that either process takes, report included."""
+    print(f"\n{'megabytes at most, 10 instrumented calls':44} {'public':>8} {'ours':>8}")
+    for runs in (40, 2_000, 20_000):
+        _, theirs = measure(folder, THEIRS, "bench_agent:busy", runs, times=1)
+        _, ours = measure(folder, OURS, "bench_agent:busy", runs, "8", times=1)
+        print(f"{f'{2 * runs:,} runs':44} {theirs:8.0f} {ours:8.0f}", flush=True)
 
 
 def main() -> None:
@@ -73,21 +145,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "bench_agent.py").write_text(textwrap.dedent(AGENT))
-        start = min(measure(folder, "trivial", 1, 1) for _ in range(3))
-        print(f"{'what':54} {'runs':>6} {'seconds':>8} {'ms/run':>7} {'runs/s':>7}")
-        print(f"{'start and end of one worker, 2 runs':54} {2:6} {start:8.3f}")
-        rows = [
-            ("trivial agent, 1 at a time (goal: 5 ms a run)", "trivial", 200, 1),
-            ("trivial agent, 8 at a time", "trivial", 400, 8),
-            ("trivial agent, 32 at a time", "trivial", 400, 32),
-            ("10 instrumented calls, 1 at a time", "busy", 100, 1),
-            ("10 instrumented calls, 8 at a time", "busy", 200, 8),
-            ("agent of 50 ms, 16 at a time (goal: 0.8 s in all)", "sleeper", 40, 16),
-        ]
-        for what, function, runs, parallel in rows:
-            elapsed = min(measure(folder, function, runs, parallel) for _ in range(3))
-            each = (elapsed - start) / (2 * runs)
-            print(f"{what:54} {2 * runs:6} {elapsed:8.3f} {1000 * each:7.2f} {2 * runs / elapsed:7.0f}")
+        compare_speed(folder)
+        compare_rates(folder)
+        if "--quick" not in sys.argv:
+            compare_memory(folder)
 
 
 if __name__ == "__main__":
