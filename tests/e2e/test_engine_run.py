@@ -304,3 +304,25 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_log__of_one_experiment_is_not_heard_in_another() -> None:
+    alert = [{"type": "alert_raised"}]
+    suite = [
+        experiment("polite:logs", name="loud", runs=20, probes=alert, baseline=False),
+        experiment("polite:thinks", name="silent", runs=20, probes=alert, baseline=False),
+    ]
+    heard = {(r.experiment, r.probes[0].passed) for r in run(*suite, parallel=8)}
+    assert heard == {("loud", True), ("silent", False)}
+
+
+def test_report__is_json_whatever_the_agent_returns() -> None:
+    import json
+
+    from gate.judge import judge_experiment
+
+    for what in ("nan", "bytes", "cyclic", "deep", "surrogate", "huge", "bare", "control"):
+        suite = experiment("hostile:returns", args={"what": what}, probes=SHOW, baseline=False, runs=2)
+        text = judge_experiment(suite, run(suite), planned_runs=2, seed=0).model_dump_json()
+        json.loads(text, parse_constant=pytest.fail)
+        assert len(text) < 20_000
