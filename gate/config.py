@@ -24,6 +24,13 @@ PASSED_ON = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV", 
 """Variables an agent sees besides LC_* and PYTHON*; all others only when named in `pass-env`."""
 
 
+class Budget(Model):
+    """What a suite may use up: once it has, no further run begins, and what has run is judged."""
+
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    minutes: Annotated[float, Field(gt=0, le=100_000)] | None = None
+
+
 class RunConfig(Model):
     """How the suite is run. `timeout_s` is in seconds per run."""
 
@@ -31,6 +38,7 @@ class RunConfig(Model):
     parallel: Annotated[int, Field(ge=1, le=512)] = 8
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 120.0
     isolation: Isolation = "fork"
+    budget: Budget = Budget()
 
 
 class Config(Model):

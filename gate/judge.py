@@ -30,6 +30,9 @@ UNCOUNTED: tuple[Outcome, ...] = ("infra", "gate_error")
 MAX_INFRA = 0.10
 """The share of a phase's runs that may be lost to the provider before the experiment is undecided."""
 
+BUDGET_STOP = "the budget was used up"
+"""Why a phase has fewer runs than planned: a suite ends early for nothing else."""
+
 MAX_FAILURES = 20
 MAX_MODELS = 999
 """How many models a phase tells apart."""
@@ -117,6 +120,7 @@ class Tally:
                 PhaseReport(
                     phase=phase,
                     planned_runs=planned_runs,
+                    stop_reason=BUDGET_STOP if len(self.phases[phase].summaries) < planned_runs else "",
                     runs=sorted(self.phases[phase].summaries, key=lambda r: r.index),
                     seconds=self.phases[phase].seconds,
                     model_calls=self.phases[phase].model_calls,

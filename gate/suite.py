@@ -144,6 +144,8 @@ def run_and_report(
             isolation=config.run.isolation,
             limit_s=limit_s,
             redactor=Redactor(agent_secrets(environment)),
+            budget_tokens=config.run.budget.tokens,
+            budget_s=None if config.run.budget.minutes is None else config.run.budget.minutes * 60,
         )
         path = journal or Path(scratch, "journal.jsonl")
         header = Header.of(digest, settings, commit=commit.sha)
@@ -157,11 +159,13 @@ def run_and_report(
                 opened.append(record)
                 on_record(record)
 
-            run_suite(experiments, settings, on_record=keep, done=done)
+            tokens_used = sum(record.tokens for record in read_records(path)) if done else 0
+            run_suite(experiments, settings, on_record=keep, done=done, tokens_used=tokens_used)
         tallies = {e.name: Tally(e) for e in experiments}
         spend = _read_journal(path, tallies)
     for name, tally in tallies.items():
-        if (why := tally.why_invalid) is not None:
+        unlucky = tally.runs == 0 and spend.runs > 0  # the budget was used up before its turn
+        if not unlucky and (why := tally.why_invalid) is not None:
             raise BrokenEnvironmentError(f"no valid run: {why}", where=name, fix="run the experiment alone and look")
     return Report(
         commit=commit.sha,

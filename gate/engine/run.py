@@ -7,6 +7,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -43,8 +44,11 @@ def run_suite(
     *,
     on_record: Callable[[RunRecord], None],
     done: Collection[tuple[str, Phase, int]] = (),
+    tokens_used: int = 0,
 ) -> None:
     """Carry out every planned run that is not `done`, and hand over its record: each once, in any order.
+
+    `tokens_used` is what those that are done took of the budget. Past the budget no run begins.
 
     Nothing that the agent started is left when this returns or raises.
 
@@ -54,12 +58,15 @@ def run_suite(
     """
     todo = [p for p in plan(experiments, settings) if p.key not in done]
     with _scratch(settings.scratch) as folder, _descendants():
-        asyncio.run(_Suite(settings, folder, on_record).run(todo))
+        asyncio.run(_Suite(settings, folder, on_record, tokens_used).run(todo))
 
 
 class _Suite:
-    def __init__(self, settings: RunSettings, folder: Path, on_record: Callable[[RunRecord], None]) -> None:
+    def __init__(
+        self, settings: RunSettings, folder: Path, on_record: Callable[[RunRecord], None], tokens_used: int
+    ) -> None:
         self.settings, self.folder, self.on_record = settings, folder, on_record
+        self.tokens_used, self.started = tokens_used, time.monotonic()
         self.server = Server(folder / "hook")
         self.workers: dict[Start, Worker] = {}
         self._folders: list[Path] = []
@@ -79,9 +86,17 @@ class _Suite:
 
     def _task(self, planned: PlannedRun) -> Callable[[], Any]:
         async def task() -> None:
-            self.on_record(await self._carry_out(planned))
+            if not self._is_over_budget():
+                record = await self._carry_out(planned)
+                self.tokens_used += record.tokens
+                self.on_record(record)
 
         return task
+
+    def _is_over_budget(self) -> bool:
+        tokens, seconds = self.settings.budget_tokens, self.settings.budget_s
+        over_tokens = tokens is not None and self.tokens_used >= tokens
+        return over_tokens or (seconds is not None and time.monotonic() - self.started >= seconds)
 
     async def _carry_out(self, planned: PlannedRun) -> RunRecord:
         retries = 0

@@ -17,7 +17,7 @@ class RunSettings:
     """How the agent is started; `environment` is all it gets.
 
     `runs`, `seed`, `target` and `limit_s` override the files; `default_runs`, `timeout_s` and `isolation` hold where a
-    file says nothing.
+    file says nothing. Once `budget_tokens` are used up or `budget_s` is over, no further run begins.
     """
 
     python: tuple[str, ...]
@@ -33,6 +33,8 @@ class RunSettings:
     isolation: Isolation = "fork"
     limit_s: float | None = None
     redactor: Redactor = field(default_factory=Redactor)
+    budget_tokens: int | None = None
+    budget_s: float | None = None
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return how many runs each phase of an experiment is to have."""
