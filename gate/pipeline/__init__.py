@@ -27,12 +27,12 @@ def perform(name: Literal["prepare", "run", "publish"], state: Path, results: Pa
         from gate.pipeline.publish import publish
 
         return publish(step)
-    from gate.pipeline.run import clear_folder, run
-
     try:
+        from gate.pipeline.run import run
+
         return run(step)
     except GateError as error:
-        clear_folder(results)
+        results.mkdir(parents=True, exist_ok=True)
         failure = Failure(exit_code=error.exit_code, message=str(error)[:4_000])
         (results / "failure.json").write_text(failure.model_dump_json(), encoding="utf-8")
         raise
