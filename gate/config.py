@@ -46,6 +46,7 @@ class Config(Model):
 
     version: Literal[1] = 1
     experiments: list[str] = ["experiments/**/*.yaml", "experiments/**/*.yml"]
+    tracked: list[str] = []
     run: RunConfig = RunConfig()
     policy: Policy = Policy()  # type: ignore[call-arg]  # the defaults stand in the model
     removed: list[Removed] = []
@@ -133,6 +134,7 @@ def _is_passed_on(name: str) -> bool:
 
 
 CommentMode = Literal["changes", "always", "failures", "off"]
+Mode = Literal["auto", "run", "gate", "publish", "record"]
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,9 @@ class Inputs:
     pass_env: list[str]
     runs: int | None
     key: str
+    mode: Mode
+    reports: list[str]
+    paths: list[str]
     baseline: str
     comment: CommentMode
     check_run: bool
@@ -176,12 +181,14 @@ def read_inputs(environ: Mapping[str, str] | None = None) -> Inputs:
     def flag(name: str, default: str) -> bool:
         value = get(name, default).lower()
         if value not in ("true", "false"):
-            raise UsageError(f"must be true or false, not {value!r}", where=f"input {name}")
+            raise UsageError(f"must be true or false, not {value!r}", where=f"input {name.replace('_', '-')}")
         return value == "true"
 
-    comment = get("comment", "changes")
-    if comment not in get_args(CommentMode):
-        raise UsageError(f"must be one of {', '.join(get_args(CommentMode))}, not {comment!r}", where="input comment")
+    def choice(name: str, choices: tuple[str, ...], default: str) -> str:
+        if (value := get(name, default)) not in choices:
+            raise UsageError(f"must be one of {', '.join(choices)}, not {value!r}", where=f"input {name}")
+        return value
+
     key = get("key", DEFAULT_KEY)
     if not re.fullmatch(r"[a-z0-9-]{1,40}", key):
         raise UsageError(f"must be 1 to 40 of a-z, 0-9 and -, not {key!r}", where="input key")
@@ -201,8 +208,11 @@ def read_inputs(environ: Mapping[str, str] | None = None) -> Inputs:
         pass_env=get("pass_env").replace(",", " ").split(),
         runs=int(runs) if runs else None,
         key=key,
+        mode=cast("Mode", choice("mode", get_args(Mode), "auto")),
+        reports=get("reports").split(),
+        paths=get("paths").split(),
         baseline=get("baseline", DEFAULT_STORE),
-        comment=cast("CommentMode", comment),
+        comment=cast("CommentMode", choice("comment", get_args(CommentMode), "changes")),
         check_run=flag("check_run", "true"),
         publish_required=flag("publish_required", "false"),
         allow_persisted_credentials=flag("allow_persisted_credentials", "false"),
@@ -271,6 +281,28 @@ def read_job() -> GitHubJob:
         summary=Path(env["GITHUB_STEP_SUMMARY"]) if env.get("GITHUB_STEP_SUMMARY") else None,
         runner_files={name: Path(env[name]) for name in RUNNER_FILES if env.get(name)},
     )
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A repository on GitHub, for commands that are called by hand."""
+
+    repository: str
+    token: str
+    api_url: str
+
+
+def read_remote() -> Remote:
+    """Read which repository on GitHub is meant, and the token for it.
+
+    Raises:
+        UsageError: GITHUB_REPOSITORY is not set.
+    """
+    env = os.environ
+    if not (repository := env.get("GITHUB_REPOSITORY", "")):
+        raise UsageError("GITHUB_REPOSITORY is not set", fix="set it to owner/name, and GITHUB_TOKEN to a token")
+    token = env.get("GITHUB_TOKEN") or env.get("GH_TOKEN") or env.get("INPUT_GITHUB_TOKEN", "")
+    return Remote(repository, token, env.get("GITHUB_API_URL") or "https://api.github.com")
 
 
 def is_live_terminal(stream: TextIO) -> bool:

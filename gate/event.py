@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gate.errors import BrokenEnvironmentError, UsageError
@@ -42,6 +42,7 @@ class Source:
     owner: str
     branch: str
     run_id: int
+    succeeded: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def decide(
     tracked: Collection[str] = (),
     tested_parents: Sequence[str] = (),
     base_input: str = "",
-    record_input: bool = False,
+    store: bool | None = None,
 ) -> Activity:
     """Return what the event asks for.
 
@@ -89,16 +90,45 @@ def decide(
         default_branch: used where the payload does not name it.
         tracked: branches whose pushes are stored besides the default branch.
         tested_parents: the parents of the commit that is checked out, if it is known.
-        base_input, record_input: what a `workflow_dispatch` was asked for: a branch or sha; whether to store it.
+        base_input: what a `workflow_dispatch` was asked to compare with: a branch or sha.
+        store: whether the report becomes a base; None: as the table says. Where it is given, events that the table does
+            not know are taken too.
 
     Raises:
-        UsageError: an event that the gate refuses or does not know.
+        UsageError: an event that the gate refuses, does not know or stores nothing for.
         BrokenEnvironmentError: the payload lacks what the event needs.
     """
     facts = _Facts(event_name, payload)
     if event_name in _RECIPES:
         raise UsageError(f"the event {event_name} is refused: {_RECIPES[event_name]}", fix=_TWO_WORKFLOWS)
     default = facts.optional("repository", "default_branch") or default_branch
+    activity = _activity(facts, repository, sha, ref, default, tracked, tested_parents, base_input, store is not None)
+    if store is None or activity.job != "gate":
+        return activity
+    if not store:
+        return replace(activity, record_ref="")
+    branch = activity.record_ref or _branch(ref)
+    if event_name in ("pull_request", "merge_group") or not branch:
+        raise UsageError(
+            f"nothing can be stored on {event_name}: only a branch itself has a base",
+            fix="record on push, schedule or workflow_dispatch of a branch",
+        )
+    return replace(activity, record_ref=branch)
+
+
+def _activity(
+    facts: "_Facts",
+    repository: str,
+    sha: str,
+    ref: str,
+    default: str,
+    tracked: Collection[str],
+    tested_parents: Sequence[str],
+    base_input: str,
+    any_event: bool,
+) -> Activity:
+    """Return what the table of events says."""
+    event_name = facts.event
     match event_name:
         case "pull_request":
             return _pull_request(facts, repository, tested_parents)
@@ -113,8 +143,9 @@ def decide(
             return Activity(event_name, "gate", head_sha=_need_sha(sha), base=BaseWish(branch), record_ref=branch)
         case "workflow_dispatch":
             wish = BaseWish(default, base_input) if _SHA.fullmatch(base_input) else BaseWish(base_input or default)
-            record = (_branch(ref) or default) if record_input else ""
-            return Activity(event_name, "gate", head_sha=_need_sha(sha), base=wish, record_ref=record)
+            return Activity(event_name, "gate", head_sha=_need_sha(sha), base=wish)
+    if any_event:
+        return Activity(event_name, "gate", head_sha=_need_sha(sha), base=BaseWish(default))
     raise UsageError(
         f"the event {event_name!r:.80} is not one that the gate answers to",
         fix="start it on pull_request, push, merge_group, schedule, workflow_dispatch or workflow_run, "
@@ -157,9 +188,9 @@ def _workflow_run(facts: "_Facts") -> Activity:
     branch = facts.optional("workflow_run", "head_branch")
     if not owner or not branch:
         return Activity(facts.event, "nothing", reason="the fork of the pull request is deleted", head_sha=head)
-    return Activity(
-        facts.event, "publish", head_sha=head, source=Source(owner, branch, facts.number("workflow_run", "id"))
-    )
+    succeeded = facts.optional("workflow_run", "conclusion") == "success"
+    source = Source(owner, branch, facts.number("workflow_run", "id"), succeeded)
+    return Activity(facts.event, "publish", head_sha=head, source=source)
 
 
 def _merge_group(facts: "_Facts") -> Activity:

@@ -9,6 +9,13 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class ChangedFile(Answer):
+    """A file that differs between two commits, and what it was called before."""
+
+    filename: str
+    previous_filename: str | None = None
+
+
 class User(Answer):
     """Who wrote something."""
 

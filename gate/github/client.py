@@ -11,13 +11,16 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from gate.errors import UsageError
-from gate.github.answer import Answer, Artifact, CheckRun, Comment, Commit, PullRequest, Tree, User
+from gate.github.answer import Answer, Artifact, ChangedFile, CheckRun, Comment, Commit, PullRequest, Tree, User
 from gate.github.error import ApiError, ConflictError, NotFoundError, Response, UnreachableError
 from gate.github.transport import Transport, backoff
 
 PAGE = 100
 MAX_PAGES = 100
 ANCESTRY_PAGES = 3
+MAX_PULL_FILES = 3_000
+MAX_COMPARED_FILES = 300
+"""How many files GitHub lists; where it lists so many, there may be more."""
 MAX_ARCHIVE_BYTES = 10_000_000
 ACTIONS_LOGIN = "github-actions[bot]"
 """Who GITHUB_TOKEN writes as."""
@@ -150,6 +153,17 @@ class Client:
 
     # Commits
 
+    def files_of_pull(self, number: int) -> list[str] | None:
+        """Return the names, old and new, of the files that a pull request changes; None if there may be more."""
+        files = list(self._pages(ChangedFile, f"/pulls/{number}/files", {}))
+        return None if len(files) >= MAX_PULL_FILES else _names(files)
+
+    def files_between(self, base: str, head: str) -> list[str] | None:
+        """Return the names, old and new, of the files that differ since the fork point; None if there may be more."""
+        data = self._send("GET", f"/compare/{quote(base)}...{quote(head)}", query={"per_page": 1, "page": 1}).json()
+        files = [_parse(ChangedFile, item) for item in _items(data, "files")]
+        return None if len(files) >= MAX_COMPARED_FILES else _names(files)
+
     def parents(self, sha: str) -> list[str]:
         """Return the parents of a commit, the first one first."""
         return [p.sha for p in self._get(Commit, f"/git/commits/{sha}").parents]
@@ -272,6 +286,10 @@ class Client:
 def same_text(one: str, other: str) -> bool:
     """Return whether GitHub would show both as the same comment: it may change line ends and trim."""
     return one.replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()
+
+
+def _names(files: Sequence[ChangedFile]) -> list[str]:
+    return [name for file in files for name in (file.previous_filename, file.filename) if name]
 
 
 def _parse(model: type[A], data: Any) -> A:

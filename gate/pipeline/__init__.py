@@ -27,12 +27,12 @@ def perform(name: Literal["prepare", "run", "publish"], state: Path, results: Pa
         from gate.pipeline.publish import publish
 
         return publish(step)
-    try:
-        from gate.pipeline.run import run
+    from gate.pipeline.run import clear_folder, run
 
+    try:
         return run(step)
     except GateError as error:
-        results.mkdir(parents=True, exist_ok=True)
+        clear_folder(results)
         failure = Failure(exit_code=error.exit_code, message=str(error)[:4_000])
         (results / "failure.json").write_text(failure.model_dump_json(), encoding="utf-8")
         raise

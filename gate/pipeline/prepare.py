@@ -1,17 +1,20 @@
 """First step: what the event asks for, and the base report."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from gate.comparison import Comparison, Notice
-from gate.config import load_config
-from gate.errors import BrokenEnvironmentError, ExitCode
+from gate.config import CONFIG_NAME, load_config
+from gate.errors import BrokenEnvironmentError, ExitCode, UsageError
 from gate.event import Activity, decide
-from gate.github import Client
+from gate.github import ApiError, Client
 from gate.github.archive import read_member
+from gate.pipeline.relevance import NOT_RELEVANT, is_relevant
 from gate.pipeline.step import ARTIFACT, HANDOVER, State, Step, workflow_command
-from gate.publish import Gap, open_check
+from gate.publish import Gap, complete_check, open_check
 from gate.report import MAX_BYTES, read_model, read_report
 from gate.store import Base, choose_base, first_parents_in, parents_in, parse_store
 
@@ -19,15 +22,19 @@ from gate.store import Base, choose_base, first_parents_in, parents_in, parse_st
 def prepare(step: Step) -> int:
     """Decide what the event asks for, fetch the base report, open the check; needs the token."""
     inputs, job = step.inputs, step.job
+    config = load_config(Path(inputs.config) if inputs.config else None, inputs.directory)
     activity = decide(
         job.event,
         job.payload,
         repository=job.repository,
         sha=job.sha,
         ref=job.ref,
+        tracked=config.tracked,
         tested_parents=parents_in(job.workspace, job.sha) or (),
+        base_input=_base_input(job.payload),
+        store={"auto": None, "record": True}.get(inputs.mode, False),
     )
-    config = load_config(Path(inputs.config) if inputs.config else None, inputs.directory)
+    _check_mode(step, activity)
     state = State(
         job=activity.job,
         reason=activity.reason,
@@ -42,14 +49,65 @@ def prepare(step: Step) -> int:
     with step.client() as client:
         if activity.job == "publish":
             state, activity = _fetch_handover(step, client, state, activity)
-        if state.job != "nothing":
+        elif activity.job == "gate" and not _is_relevant(step, client, activity, config.experiments):
+            state = _tell_not_relevant(step, client, state)
+        if state.job != "nothing" and inputs.mode != "run":
             base = _fetch_base(step, client, activity)
             state = state.model_copy(update=_origin(base))
-            if inputs.check_run and isinstance(gap := open_check(client, step.check(state)), Gap):
+            if step.writes_check and isinstance(gap := open_check(client, step.check(state)), Gap):
                 step.say(workflow_command("notice", gap.notice))
     (step.state / "state.json").write_text(state.model_dump_json(), encoding="utf-8")
     step.say(f"{job.event}: {state.reason or state.job}, head {state.head_sha[:12] or 'none'}")
     return ExitCode.OK
+
+
+def _base_input(payload: Mapping[str, Any]) -> str:
+    """Return the input `base` of a workflow that was started by hand."""
+    inputs = payload.get("inputs")
+    value = inputs.get("base") if isinstance(inputs, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def _check_mode(step: Step, activity: Activity) -> None:
+    mode = step.inputs.mode
+    if activity.job == "publish" and mode not in ("auto", "publish"):
+        raise UsageError(f"mode {mode} has nothing to do on {activity.event}", fix="use mode auto or publish")
+    if activity.job == "gate" and mode == "publish" and not step.inputs.reports:
+        fix = "name them with `reports`, or start this workflow on workflow_run"
+        raise UsageError("mode publish runs nothing and has no reports", where="input mode", fix=fix)
+    if mode == "run" and step.inputs.reports:
+        raise UsageError("mode run makes a report and takes none", where="input reports", fix="use mode gate or auto")
+
+
+def _is_relevant(step: Step, client: Client, activity: Activity, experiments: Sequence[str]) -> bool:
+    """Return whether the change touches `paths`, the experiments or the configuration; True where that is unknown."""
+    inputs = step.inputs
+    if not inputs.paths:
+        return True
+    try:
+        if activity.pull_request is not None:
+            changed = client.files_of_pull(activity.pull_request)
+        elif activity.base is not None and activity.base.sha:
+            changed = client.files_between(activity.base.sha, activity.head_sha)
+        else:
+            changed = None
+    except ApiError as error:
+        step.say(workflow_command("notice", f"the changed files are unknown, so the suite is run: {error.what}"))
+        return True
+    folder = PurePosixPath(os.path.relpath(inputs.directory, step.job.workspace))
+    own = [str(folder / pattern) for pattern in (inputs.experiments or experiments)]
+    config = inputs.config or str(folder / CONFIG_NAME)
+    return changed is None or is_relevant(changed, [*inputs.paths, *own, config])
+
+
+def _tell_not_relevant(step: Step, client: Client, state: State) -> State:
+    """Complete the check with success; without it, a required check would wait forever."""
+    if step.writes_check:
+        summary = "The pull request changes nothing that the gate looks at; no experiment was run."
+        done = complete_check(client, step.check(state), "success", NOT_RELEVANT, summary)
+        if isinstance(done, Gap):
+            step.say(workflow_command("notice", done.notice))
+    return state.model_copy(update={"job": "nothing", "reason": NOT_RELEVANT, "relevant": False})
 
 
 def _fetch_base(step: Step, client: Client, activity: Activity) -> Base | None:
@@ -89,6 +147,9 @@ def _fetch_handover(step: Step, client: Client, state: State, activity: Activity
         return state.model_copy(update={"job": "nothing", "reason": reason}), activity
     name = ARTIFACT.format(key=step.inputs.key)
     archive = client.artifact(source.run_id, name)
+    if archive is None and source.succeeded:
+        reason = f"the run succeeded and left no artifact {name}: it had nothing to judge"
+        return state.model_copy(update={"job": "nothing", "reason": reason}), activity
     if archive is None:
         fix = f"let the first workflow upload $RUNNER_TEMP/{HANDOVER} as `{name}`, also when it fails"
         raise BrokenEnvironmentError(f"the run has no artifact {name}", where="workflow_run", fix=fix)
@@ -99,7 +160,6 @@ def _fetch_handover(step: Step, client: Client, state: State, activity: Activity
     pull = pulls[0]
     update = {
         "pull_request": pull.number,
-        "policy": report.policy,
         "removed": told.removed,
         "known_findings": told.known_findings,
     }

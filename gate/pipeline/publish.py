@@ -8,13 +8,14 @@ from gate.compare import BaseOrigin, compare
 from gate.comparison import Comparison
 from gate.errors import ExitCode, GateError, UsageError
 from gate.github import Client
+from gate.pipeline.run import clear_folder
 from gate.pipeline.step import HANDOVER, Failure, State, Step, append, workflow_command, write_output
 from gate.publish import Gap, Texts, complete_check
 from gate.publish import publish as publish_texts
 from gate.render.markdown import Links, check_summary, check_title, render_comment, render_summary
 from gate.render.marker import Marker
 from gate.report import Report, read_model, read_report
-from gate.store import parse_store
+from gate.store import parse_store, without_transcripts
 
 
 def publish(step: Step) -> int:
@@ -22,6 +23,9 @@ def publish(step: Step) -> int:
     state = step.read_state()
     if state.job == "nothing":
         step.say(f"nothing to publish: {state.reason}")
+        if not state.relevant:
+            write_output(step.job.output, "verdict", "not_relevant")
+            write_output(step.job.output, "blocks", "false")
         return ExitCode.OK
     report_path = (step.state if state.job == "publish" else step.results) / "report.json"
     failed = step.results / "failure.json"
@@ -31,6 +35,8 @@ def publish(step: Step) -> int:
         report = read_report(report_path.read_bytes(), str(report_path))
         if report.commit != state.head_sha:
             raise UsageError("the report is of another commit", where=str(report_path))
+        if step.inputs.mode == "run":
+            return _leave_report(step, report)
         base_path = step.state / "base.json"
         base = read_report(base_path.read_bytes(), str(base_path)) if base_path.exists() else None
         comparison = compare(
@@ -48,25 +54,36 @@ def publish(step: Step) -> int:
     return _publish_comparison(step, state, report, comparison)
 
 
+def _leave_report(step: Step, report: Report) -> int:
+    """Hand the report over to the job that gates; nothing is compared here."""
+    write_output(step.job.output, "report-path", str(step.results / "report.json"))
+    _hand_over(step, report)
+    return ExitCode.OK
+
+
 def _publish_comparison(step: Step, state: State, report: Report, comparison: Comparison) -> int:
     job, inputs = step.job, step.inputs
     site = f"{job.server_url}/{job.repository}"
     links = Links(run=job.run_url, base_commits=f"{site}/commit/", head_commits=f"{site}/commit/")
     marker = Marker(key=inputs.key, head=state.head_sha, run=job.run_id, attempt=job.attempt)
     comment = render_comment(comparison, key=inputs.key, marker=marker, links=links)
-    step.results.mkdir(parents=True, exist_ok=True)
+    clear_folder(step.results)
+    (step.results / "report.json").write_text(report.to_json(), encoding="utf-8")
     (step.results / "comparison.json").write_text(comparison.to_json(), encoding="utf-8")
     (step.results / "comment.md").write_text(comment, encoding="utf-8")
     append(job.summary, render_summary(comparison, key=inputs.key, links=links))
     _write_outputs(step, comparison)
+    _hand_over(step, report, comparison)
+    if inputs.mode == "gate":
+        step.say(check_title(comparison))
+        return comparison.exit_code
     texts = Texts(comment, check_title(comparison), check_summary(comparison, key=inputs.key, links=links))
     with step.client() as client:
-        _hand_over(step, report, comparison)
         published = publish_texts(
             client,
             comparison,
             texts,
-            step.check(state) if inputs.check_run else None,
+            step.check(state) if step.writes_check else None,
             head_sha=state.head_sha,
             pull_request=state.pull_request,
             mode=inputs.comment,
@@ -91,13 +108,13 @@ def _record(step: Step, state: State, client: Client, report: Report) -> None:
     step.say(f"stored as base of {state.record_ref} in {step.inputs.baseline}")
 
 
-def _hand_over(step: Step, report: Report, comparison: Comparison) -> None:
-    """Leave both files where a second workflow with a write token can pick them up, without transcripts."""
+def _hand_over(step: Step, report: Report, comparison: Comparison | None = None) -> None:
+    """Leave both files where a job or workflow with a write token can pick them up, without transcripts."""
     folder = step.job.temp / HANDOVER
-    folder.mkdir(parents=True, exist_ok=True)
-    bare = [e.model_copy(update={"failures": []}) for e in report.experiments]
-    (folder / "report.json").write_text(report.model_copy(update={"experiments": bare}).to_json(), encoding="utf-8")
-    (folder / "comparison.json").write_text(comparison.to_json(), encoding="utf-8")
+    clear_folder(folder)
+    (folder / "report.json").write_text(without_transcripts(report).to_json(), encoding="utf-8")
+    if comparison is not None:
+        (folder / "comparison.json").write_text(comparison.to_json(), encoding="utf-8")
 
 
 def _publish_failure(step: Step, state: State, failed: Path) -> int:
@@ -114,7 +131,7 @@ def _publish_failure(step: Step, state: State, failed: Path) -> int:
 def _tell_failure(step: Step, state: State, message: str, *, cancelled: bool = False) -> None:
     text = f"No verdict: the gate could not judge this commit.\n\n```text\n{_inert(message)}\n```\n"
     append(step.job.summary, text)
-    if not step.inputs.check_run:
+    if not step.writes_check:
         return
     conclusion: Literal["cancelled", "failure"] = "cancelled" if cancelled else "failure"
     title = "Cancelled: no verdict" if cancelled else "No verdict: this blocks the merge"

@@ -24,6 +24,7 @@ class State(Model):
 
     job: Literal["gate", "publish", "nothing"]
     reason: str = ""
+    relevant: bool = True
     head_sha: str = ""
     pull_request: int | None = None
     record_ref: str = ""
@@ -33,6 +34,10 @@ class State(Model):
     age_commits: int | None = None
     age_days: int | None = None
     notices: list[Notice] = []
+
+
+Quiet = ("run", "gate")
+"""The modes in which nothing is written to GitHub."""
 
 
 class Failure(Model):
@@ -59,6 +64,11 @@ class Step:
     def check(self, state: State) -> Check:
         """Return the check run of this gate."""
         return Check(key=self.inputs.key, head_sha=state.head_sha, details_url=self.job.run_url)
+
+    @property
+    def writes_check(self) -> bool:
+        """Return whether the check run is set."""
+        return self.inputs.check_run and self.inputs.mode not in Quiet
 
     @property
     def baseline(self) -> str:

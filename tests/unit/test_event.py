@@ -173,14 +173,16 @@ TABLE: dict[str, tuple[str, dict[str, Any], dict[str, Any], Activity]] = {
     "workflow_dispatch against a commit, recorded": (
         "workflow_dispatch",
         EVENTS.workflow_dispatch(),
-        {"sha": HEAD_SHA, "base_input": OTHER, "record_input": True},
+        {"sha": HEAD_SHA, "base_input": OTHER, "store": True},
         Activity("workflow_dispatch", "gate", head_sha=HEAD_SHA, base=BaseWish("main", OTHER), record_ref="main"),
     ),
     "workflow_run of a fork": (
         "workflow_run",
         RUN(head_repo="someone/travel-agent"),
         {},
-        Activity("workflow_run", "publish", head_sha=HEAD_SHA, source=Source("someone", "feature", 1_000_001)),
+        Activity(
+            "workflow_run", "publish", head_sha=HEAD_SHA, source=Source("someone", "feature", 1_000_001, succeeded=True)
+        ),
     ),
     "workflow_run of a deleted fork": (
         "workflow_run",
