@@ -5,7 +5,6 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -13,53 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import click
 
 from gate import __version__
+from gate.command import FILE, FOLDER, Output, output_options
 from gate.errors import ExitCode, GateError
 
 if TYPE_CHECKING:
     from gate.comparison import Comparison
     from gate.render.progress import Progress
     from gate.report import Report
-
-F = Callable[..., Any]
-
-
-class Output:
-    """Where a command speaks: results on standard output, everything else on standard error."""
-
-    def __init__(self, *, as_json: bool, quiet: bool, no_color: bool) -> None:
-        from gate.config import wants_colour
-
-        self.as_json, self.quiet = as_json, quiet
-        self.colour = not no_color and wants_colour() and sys.stdout.isatty()
-
-    def result(self, text: str, data: str) -> None:
-        """Print a result as text, or as JSON when that was asked for."""
-        if self.as_json:
-            click.echo(data, nl=not data.endswith("\n"))
-        elif not self.quiet:
-            click.echo(text, color=self.colour)
-
-    def note(self, text: str) -> None:
-        """Say something beside the result."""
-        if not self.quiet:
-            click.echo(text, err=True)
-
-
-def output_options(command: F) -> F:
-    """Add --json, --quiet and --no-color, passed on as one `output`."""
-
-    def call(*args: Any, as_json: bool, quiet: bool, no_color: bool, **kwargs: Any) -> Any:
-        return command(*args, output=Output(as_json=as_json, quiet=quiet, no_color=no_color), **kwargs)
-
-    call.__doc__, call.__name__ = command.__doc__, command.__name__
-    call.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]  # where click keeps options
-    call = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(call)
-    call = click.option("--quiet", is_flag=True, help="Print nothing but errors.")(call)
-    return click.option("--no-color", is_flag=True, help="Print without colour.")(call)
-
-
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -83,6 +42,43 @@ def validate(paths: tuple[str, ...], config: Path | None, output: Output) -> Non
     rows = [{"name": e.name, "path": e.path, "faults": len(e.faults), "probes": len(e.probes)} for e in experiments]
     text = "\n".join(f"{r['path']}: {r['name']}: {r['faults']} fault(s), {r['probes']} probe(s)" for r in rows)
     output.result(f"{text}\n{len(rows)} experiment(s) valid", json.dumps(rows, indent=1))
+
+
+@cli.command()
+@click.argument("paths", nargs=-1)
+@click.option("--base", type=FILE, help="A stored report: the pass rates and the usage to expect.")
+@click.option("--runs", type=click.IntRange(1, 100_000), help="Runs per phase, instead of the files' own.")
+@click.option("--parallel", type=click.IntRange(1, 512), help="Runs at a time.")
+@click.option("--price", "prices", multiple=True, metavar="MODEL=IN/OUT", help="USD for a million tokens; repeatable.")
+@click.option("--config", type=FILE, help="chaos-gate.yaml to read (default: the one in this folder).")
+@output_options
+def plan(
+    paths: tuple[str, ...],
+    base: Path | None,
+    runs: int | None,
+    parallel: int | None,
+    prices: tuple[str, ...],
+    config: Path | None,
+    output: Output,
+) -> None:
+    """Say what a suite will take and what it will show, before anything is spent."""
+    from gate.config import load_config
+    from gate.plan import parse_price, plan_suite
+    from gate.render.plan import render_plan
+    from gate.suite import load_experiments
+
+    here = Path.cwd()
+    settings = load_config(config, here)
+    made = plan_suite(
+        load_experiments(paths or settings.experiments, here, output.note),
+        policy=settings.policy,
+        default_runs=settings.run.runs,
+        parallel=parallel or settings.run.parallel,
+        runs=runs,
+        base=load_report(base) if base else None,
+        prices=[parse_price(price) for price in prices],
+    )
+    output.result(render_plan(made), made.to_json())
 
 
 @cli.command()

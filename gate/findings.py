@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import date
 
 from gate.comparison import Counts, CriticalFinding, Missing, Notice, Row, StatusChange
-from gate.judge import MAX_INFRA, UNCOUNTED, violated
+from gate.judge import MAX_INFRA, UNCOUNTED, below_threshold, violated
 from gate.policy import ExperimentPolicy, KnownFinding, Policy, Removed, Severity
-from gate.report import ExperimentReport, Phase, ProbeReport, Report
+from gate.report import ExperimentReport, FaultReport, Phase, ProbeReport, Report
 from gate.stats import exact_test
 
 SILENCED_LEVEL = 0.001
-"""Below this chance, faults that fired in base and never in head count as an experiment taken away, not as luck."""
+"""Below this chance, a fault that acts in fewer runs of head than of base is no luck."""
 
 Key = tuple[str, Phase]
 
@@ -52,37 +52,70 @@ def counts(probe: ProbeReport | None) -> Counts | None:
 
 
 def find_missing(pairs: list[Pair], removed: Sequence[Removed]) -> list[Missing]:
-    """Return what the base measured and head does not: experiments, probes, and experiments gone silent."""
+    """Return what the base measured and head does not: experiments, probes, and experiments gone silent.
+
+    `removed` excuses what is really gone: an experiment by its name, a probe by `experiment/probe`.
+    """
     allowed = {r.name: r.reason for r in removed}
     found: list[Missing] = []
     for pair in pairs:
         if pair.base is None:
             continue
-        if pair.head is None or _silenced(pair.base, pair.head):
+        if pair.head is None:
             found.append(Missing(experiment=pair.name, allowed=allowed.get(pair.name, "")))
-            continue
-        for (probe, phase), base, head in pair.probes():
-            if base is not None and head is None:
-                reason = allowed.get(f"{pair.name}/{probe}", allowed.get(pair.name, ""))
-                found.append(Missing(experiment=pair.name, probe=probe, phase=phase, allowed=reason))
+        elif _silenced(pair.base, pair.head):
+            found.append(Missing(experiment=pair.name))
+        else:
+            found += [
+                Missing(experiment=pair.name, probe=probe, phase=phase, allowed=allowed.get(f"{pair.name}/{probe}", ""))
+                for (probe, phase), base, head in pair.probes()
+                if base is not None and head is None
+            ]
     return found
 
 
+def chaos_runs(experiment: ExperimentReport) -> int:
+    """Return how many chaos runs were counted."""
+    return max((p.runs for p in experiment.probes if p.phase == "chaos"), default=0)
+
+
+def _fewer_fired(base: ExperimentReport, head: ExperimentReport) -> list[tuple[FaultReport, FaultReport]]:
+    """Return the faults that acted in fewer runs of head than of base, beyond what luck explains."""
+    runs = chaos_runs(base), chaos_runs(head)
+    if base.fingerprint != head.fingerprint or not all(runs):
+        return []
+    return [
+        (b, h)
+        for b, h in zip(base.faults, head.faults, strict=False)
+        if b.runs_fired > 0
+        and exact_test(min(b.runs_fired, runs[0]), runs[0], min(h.runs_fired, runs[1]), runs[1]) <= SILENCED_LEVEL
+    ]
+
+
 def _silenced(base: ExperimentReport, head: ExperimentReport) -> bool:
-    """Return whether faults fired in base and in no run of head, beyond what luck explains."""
-    if base.fingerprint != head.fingerprint or any(f.fired for f in head.faults):
-        return False
-    fired = max((f.runs_fired for f in base.faults), default=0)
-    runs = [max((p.runs for p in e.probes if p.phase == "chaos"), default=0) for e in (base, head)]
-    if not fired or not all(runs):
-        return False
-    return exact_test(min(fired, runs[0]), runs[0], 0, runs[1]) <= SILENCED_LEVEL
+    """Return whether a fault that acted in base acted in no run of head."""
+    return any(not h.runs_fired for _, h in _fewer_fired(base, head))
+
+
+def measured(experiment: ExperimentReport) -> bool:
+    """Return whether chaos counts mean anything: faults acted, the baseline held, runs were not lost.
+
+    An experiment that is inconclusive only for want of runs (`require_confidence`) is measured.
+    """
+    if experiment.status != "inconclusive":
+        return True
+    return (
+        any(f.fired for f in experiment.faults)
+        and not lost_runs(experiment)
+        and not any(p.phase == "baseline" and below_threshold(p) for p in experiment.probes)
+        and not any(p.phase == "chaos" and p.severity == "critical" and p.vacuous == p.runs for p in experiment.probes)
+    )
 
 
 def find_critical(pairs: list[Pair], known_findings: Sequence[KnownFinding], today: date) -> list[CriticalFinding]:
     """Return every violated critical probe of head. A pull request can make neither severity nor threshold milder."""
     accepted = {k.probe: k for k in known_findings if k.expires >= today}
-    found = []
+    found: list[CriticalFinding] = []
     for pair in pairs:
         if pair.head is None:
             continue
@@ -94,9 +127,10 @@ def find_critical(pairs: list[Pair], known_findings: Sequence[KnownFinding], tod
             if not violated(head, threshold, confidence):
                 continue
             known = ""
-            if base is not None and violated(base, threshold, confidence):
+            # Base is held to its own threshold: raising it in head would else turn a new finding into an old one.
+            if base is not None and pair.comparable and violated(base, base.threshold, confidence):
                 known = "also violated in base"
-            elif entry := accepted.get(f"{pair.name}/{probe_id}") or accepted.get(probe_id):
+            elif entry := accepted.get(f"{pair.name}/{probe_id}"):
                 known = f"accepted until {entry.expires.isoformat()}: {entry.reason}"
             tested = base is not None and base.runs > 0 and pair.comparable
             found.append(
@@ -129,14 +163,18 @@ def stricter_severity(base: ProbeReport | None, head: ProbeReport | None) -> Sev
 
 def find_status_changes(pairs: list[Pair], rows: list[Row]) -> list[StatusChange]:
     """Return the experiments whose own status differs."""
-    told = {r.experiment for r in rows if r.verdict in ("regressed", "small_drop", "improved")}
+    told = {
+        "weakness": {r.experiment for r in rows if r.verdict in ("regressed", "small_drop")},
+        "held": {r.experiment for r in rows if r.verdict == "improved"},
+        "inconclusive": set[str](),
+    }
     return [
         StatusChange(
             experiment=pair.name,
             base=pair.base.status,
             head=pair.head.status,
             reason=pair.head.reason,
-            significant=pair.name in told,
+            significant=pair.name in told[pair.head.status],
         )
         for pair in pairs
         if pair.base and pair.head and pair.base.status != pair.head.status
@@ -177,6 +215,15 @@ def find_warnings(
             if b.severity != h.severity:
                 detail = f"{b.severity} → {h.severity}"
                 notices.append(Notice(kind="severity_differs", experiment=pair.name, probe=probe_id, detail=detail))
+        if pair.base and pair.head:
+            notices += [
+                Notice(
+                    kind="never_tested",
+                    experiment=pair.name,
+                    detail=f"{h.type} on {h.target}: acted in {h.runs_fired} runs, base {b.runs_fired}",
+                )
+                for b, h in _fewer_fired(pair.base, pair.head)
+            ]
         if pair.head and (lost := lost_runs(pair.head)):
             notices.append(Notice(kind="infra", experiment=pair.name, detail=str(lost)))
     return list(dict.fromkeys(notices))

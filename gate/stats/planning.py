@@ -107,7 +107,7 @@ def about_runs_for_power(
     check_level("alpha", alpha)
     check_level("power", power)
     check_count("max_runs", max_runs, at_least=1)
-    return _about_runs_for_power(base_rate, min_effect, alpha, power, max_runs)
+    return None if alpha <= GAMMA else _about_runs_for_power(base_rate, min_effect, alpha, power, max_runs)
 
 
 @lru_cache(maxsize=1024)

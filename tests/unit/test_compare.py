@@ -9,7 +9,7 @@ from gate.compare import compare
 from gate.comparison import Comparison
 from gate.errors import InvalidFileError
 from gate.policy import ExperimentPolicy, KnownFinding, Policy, Removed
-from gate.report import PHASES, ExperimentReport, Report
+from gate.report import PHASES, ExperimentReport, FaultReport, Report
 from tests.builders import POLICY, experiment, probe, report
 
 TODAY = date(2026, 1, 2)
@@ -172,8 +172,66 @@ def test_silent_bypass__faults_that_no_longer_fire_count_as_missing() -> None:
 
 
 def test_silent_bypass__counts_of_an_undecided_experiment_prove_nothing() -> None:
-    made = against(report(one(40)), report(experiment("e", probe(40, 40), status="inconclusive")))
+    made = against(report(one(40)), report(experiment("e", probe(40, 40), status="inconclusive", fired=0)))
     assert made.verdict == "inconclusive"
+
+
+def test_silent_bypass__one_silenced_fault_beside_another_counts_as_missing() -> None:
+    both = [FaultReport(type=t, target="*", fired=40, runs_fired=40) for t in ("error", "timeout")]
+    silent = [both[0], FaultReport(type="timeout", target="*")]
+    rare = [both[0], FaultReport(type="timeout", target="*", fired=1, runs_fired=1)]
+
+    def of(faults: list[FaultReport]) -> Report:
+        return report(one(40).model_copy(update={"faults": faults}))
+
+    assert [m.experiment for m in against(of(both), of(silent)).missing] == ["e"]
+    fewer = against(of(both), of(rare))
+    assert not fewer.missing
+    assert [w.detail for w in fewer.warnings if w.kind == "never_tested"] == [
+        "timeout on *: acted in 1 runs, base 40",
+    ]
+    assert not against(of(both), of(both)).warnings
+
+
+def test_removed__excuses_what_is_gone_and_nothing_else() -> None:
+    base = report(experiment("e", probe(40, 40), fired=40))
+    silenced = report(experiment("e", probe(40, 40), fired=0, status="inconclusive"))
+    assert against(base, silenced, removed=[Removed(name="e", reason="r")]).exit_code == 1
+    edited = report(experiment("e", probe(40, 40, id_="other"), fingerprint="other"))
+    assert against(base, edited, removed=[Removed(name="e", reason="r")]).exit_code == 1
+    assert against(base, edited, removed=[Removed(name="e/output_matches", reason="r")]).exit_code == 0
+
+
+def test_pass__is_never_said_of_what_was_not_tested() -> None:
+    base = report(one(40))
+    edited = against(base, report(experiment("e", probe(0, 40), fingerprint="other")))
+    renamed = against(base, report(experiment("f", probe(1, 1))), removed=[Removed(name="e", reason="r")])
+    broken = against(base, report(one(40), experiment("f", probe(0, 40), fired=0, status="inconclusive")))
+    warned = against(base, report(one(0)), POLICY.model_copy(update={"on_regression": "warn"}))
+    assert [m.verdict for m in (edited, renamed, broken, warned)] == ["inconclusive"] * 4
+
+
+def test_base__in_which_no_fault_acted_is_no_yardstick() -> None:
+    base = report(experiment("e", probe(40, 40), fired=0, status="inconclusive"))
+    made = against(base, report(experiment("e", probe(20, 40), fired=40, status="weakness")))
+    assert [r.verdict for r in made.rows] == ["inconclusive"]
+    assert made.exit_code == 0
+
+
+def test_undecided_by_confidence__still_passes_against_base() -> None:
+    made = against(report(one(40)), report(experiment("e", probe(40, 40), status="inconclusive", fired=40)))
+    assert made.verdict == "pass"
+
+
+def test_critical__raising_the_threshold_does_not_make_a_finding_old() -> None:
+    lower: dict[str, Any] = {"severity": "critical", "threshold": 0.9}
+    made = against(report(one(39, **lower)), report(one(20, **CRITICAL)))
+    assert [f.known for f in made.new_critical] == [""]
+
+
+def test_critical__an_edited_experiment_makes_no_finding_old() -> None:
+    head = report(experiment("e", probe(0, 40, **CRITICAL), fingerprint="other"))
+    assert against(report(one(39, **CRITICAL)), head).exit_code == 1
 
 
 def test_no_valid_runs__is_never_green() -> None:
@@ -196,10 +254,13 @@ def test_policy__of_head_that_differs_is_said() -> None:
 
 
 def test_status_change__significant_only_when_the_test_says_so() -> None:
-    base = report(one(40), experiment("f", probe(40, 40)))
-    head = report(experiment("e", probe(20, 40), status="weakness"), experiment("f", probe(39, 40), status="weakness"))
+    rose = [probe(20, 40, id_="alert_raised"), probe(40, 40, id_="alert_raised")]
+    base = report(one(40), experiment("f", probe(40, 40), rose[0]))
+    head = report(
+        experiment("e", probe(20, 40), status="weakness"), experiment("f", probe(39, 40), rose[1], status="weakness")
+    )
     changes = {c.experiment: c.significant for c in against(base, head).status_changes}
-    assert changes == {"e": True, "f": False}
+    assert changes == {"e": True, "f": False}  # that another probe of f improved does not explain its weakness
 
 
 def test_small_drop__significant_but_too_small_to_matter() -> None:
@@ -211,9 +272,10 @@ def test_small_drop__significant_but_too_small_to_matter() -> None:
 def test_own_claims__of_the_bases_experiment_and_probe_apply() -> None:
     lenient = ExperimentPolicy(alpha=0.2, min_effect=0.2, power=0.9)
     made = against(report(with_policy(one(40), lenient)), report(with_policy(one(38), lenient)))
-    assert [(r.verdict, r.min_effect) for r in made.rows] == [
-        ("small_drop", 0.2)
-    ]  # p = .10; power .90 is proven at .20
+    # p = .10: no regression at the suite's .05, which an experiment cannot make laxer; a drop of .20 is ruled out.
+    assert [(r.verdict, r.min_effect) for r in made.rows] == [("pass", 0.2)]
+    strict = with_policy(one(40), ExperimentPolicy(alpha=0.01))
+    assert [r.fail_at for r in against(report(strict), report(one(40))).rows] != [37]
     probe_ = probe(40, 40).model_copy(update={"min_effect": 0.3})
     made = against(report(with_policy(experiment("e", probe_), lenient)), report(one(40)))
     assert made.rows[0].min_effect == 0.3

@@ -1,0 +1,179 @@
+"""A suite and, where there is one, its base to a plan."""
+
+import fnmatch
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from gate.experiment import Experiment, ProbeSpec
+from gate.judge import applicable
+from gate.plan.model import COSTS, Cost, Plan, PlannedExperiment, PlannedProbe, PlanTotal
+from gate.plan.spending import Price, Spending
+from gate.policy import Policy
+from gate.report import PHASES, ExperimentReport, Phase, ProbeReport, Report
+from gate.rows import MAX_PLANNED_RUNS, Claims
+from gate.stats import about_runs_for_power, exact_power, pass_probability, sprt_characteristics
+
+MAX_SEQUENTIAL_RUNS = 2_000
+"""No sequential test is worked out beyond so many runs."""
+
+N = TypeVar("N", int, float)
+
+
+def plan_suite(
+    experiments: Sequence[Experiment],
+    *,
+    policy: Policy,
+    default_runs: int,
+    parallel: int,
+    runs: int | None = None,
+    base: Report | None = None,
+    prices: Sequence[Price] = (),
+) -> Plan:
+    """Return the plan of a suite; `runs` overrides the files, `default_runs` holds where they say nothing.
+
+    With a base its policy applies, as in the comparison, and its counts and usage are what is expected.
+    """
+    policy = base.policy if base else policy
+    known = {e.name: e for e in base.experiments} if base else {}
+    planned = [
+        _experiment(
+            experiment,
+            known.get(experiment.name),
+            policy=policy,
+            runs=runs or experiment.runs or default_runs,
+            spend=Spending(known.get(experiment.name), base, prices, parallel),
+        )
+        for experiment in experiments
+    ]
+    return Plan(
+        policy=policy,
+        parallel=parallel,
+        base=base.commit if base else None,
+        experiments=planned,
+        total=_total(planned),
+        notes=[*_notes(planned, has_base=base is not None), *_price_notes(prices, base)],
+    )
+
+
+def _experiment(
+    experiment: Experiment, base: ExperimentReport | None, *, policy: Policy, runs: int, spend: Spending
+) -> PlannedExperiment:
+    phases: list[Phase] = [phase for phase in PHASES if phase == "chaos" or experiment.baseline]
+    own = base.policy if base else experiment.policy
+    comparable = base is not None and base.fingerprint == experiment.fingerprint
+    counted = {(p.id, p.phase): p for p in base.probes} if base else {}
+    probes = []
+    for phase in phases:
+        for spec in applicable(experiment, phase):
+            stored = counted.get((spec.id, phase))
+            claims = Claims.of(policy, own, stored or spec)
+            probes.append(_probe(spec, phase, stored if comparable else None, claims, runs))
+    visible = [p for p in probes if p.power is not None]
+    sequential = [p.sequential_runs for p in probes if p.phase == "chaos"]
+    return PlannedExperiment(
+        name=experiment.name,
+        path=experiment.path[:4000],
+        runs=dict.fromkeys(phases, runs),
+        probes=probes,
+        power=min((p.power for p in visible if p.power is not None), default=None),
+        runs_wanted=_largest([p.runs_wanted for p in visible]),
+        sequential_runs=_largest(sequential),
+        **spend.of(phases, runs),
+    )
+
+
+def _probe(spec: ProbeSpec, phase: Phase, stored: ProbeReport | None, claims: Claims, runs: int) -> PlannedProbe:
+    rate, base_runs = spec.threshold, runs
+    if stored is not None and stored.runs:
+        rate, base_runs = stored.passes / stored.runs, stored.runs
+    dropped = rate - claims.min_effect
+    power = wanted = None
+    if dropped >= 0:
+        power = exact_power(base_runs, runs, rate, dropped, alpha=claims.alpha)
+        wanted = about_runs_for_power(
+            rate, claims.min_effect, alpha=claims.alpha, power=claims.power, max_runs=MAX_PLANNED_RUNS
+        )
+    passes = pass_probability(
+        base_runs, runs, rate, rate, alpha=claims.alpha, min_effect=claims.min_effect, beta=1 - claims.power
+    )
+    return PlannedProbe(
+        probe=spec.id,
+        phase=phase,
+        rate=rate,
+        rate_from="base" if stored is not None and stored.runs else "threshold",
+        base_runs=base_runs,
+        runs=runs,
+        alpha=claims.alpha,
+        min_effect=claims.min_effect,
+        wanted_power=claims.power,
+        power=power,
+        pass_chance=passes,
+        runs_wanted=wanted,
+        sequential_runs=_sequential_runs(spec.threshold, claims, rate, runs),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _sequential_runs(threshold: float, claims: Claims, rate: float, runs: int) -> float | None:
+    """Return the runs that a sequential test of a threshold takes on average; at 1 the first failure ends it."""
+    if threshold == 1:
+        return float(runs) if rate == 1 else (1 - rate**runs) / (1 - rate)
+    beta = 1 - claims.power
+    if claims.min_effect > threshold or claims.alpha + beta >= 1 or runs > MAX_SEQUENTIAL_RUNS:
+        return None
+    found = sprt_characteristics(threshold, claims.min_effect, alpha=claims.alpha, beta=beta, max_runs=runs, rate=rate)
+    return found[3]
+
+
+def _largest(values: Sequence[N | None]) -> N | None:
+    """Return the largest; None if one is absent, or all are."""
+    known = [v for v in values if v is not None]
+    return max(known) if known and len(known) == len(values) else None
+
+
+def _total(planned: Sequence[PlannedExperiment]) -> PlanTotal:
+    sums: dict[Cost, Any] = {}
+    unknown: dict[Cost, int] = {}
+    for cost in COSTS:
+        known = [value for e in planned if (value := getattr(e, cost)) is not None]
+        sums[cost] = sum(known) if known else None
+        if len(known) < len(planned):
+            unknown[cost] = len(planned) - len(known)
+    runs = sum(sum(e.runs.values()) for e in planned)
+    return PlanTotal(experiments=len(planned), runs=runs, unknown=unknown, **sums)
+
+
+def _notes(planned: Sequence[PlannedExperiment], *, has_base: bool) -> list[str]:
+    probes = [p for e in planned for p in e.probes]
+    notes = []
+    if not has_base:
+        notes.append(
+            "No stored report was given (--base): the thresholds stand in for the pass rates to expect, both arms have "
+            "the planned runs, and what a run takes is unknown."
+        )
+    elif guessed := sum(p.rate_from == "threshold" for p in probes):
+        notes.append(f"The base has no counts for {guessed} of {len(probes)} probes: their thresholds stand in.")
+    if len(probes) > 1:
+        notes.append(
+            f"Power is that of a probe compared alone. The {len(probes)} comparisons of this suite are corrected for "
+            "one another, and each sees less."
+        )
+    notes.append(
+        "Every planned run is carried out: stopping early and sharing baseline runs between experiments are not built "
+        "yet. Minutes are run time over runs at a time, without the start of workers and repeats after infra errors."
+    )
+    return notes
+
+
+def _price_notes(prices: Sequence[Price], base: Report | None) -> list[str]:
+    """Return a note for every price that no model of the base has."""
+    if base is None:
+        return []
+    models = {one.model for e in base.experiments for phase in e.phases for one in phase.usage or []}
+    named = ", ".join(sorted(m or "(unnamed)" for m in models)[:10]) or "none"
+    return [
+        f"The price of {price.model[:200]} is that of no model in the base report, which names: {named}."[:4000]
+        for price in prices
+        if not any(fnmatch.fnmatchcase(model, price.model) for model in models)
+    ]

@@ -1,0 +1,192 @@
+"""Rows: one probe in one phase, head against base, by exact tests. Pure."""
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+
+from gate.comparison import DecidedBy, Row, RowVerdict
+from gate.experiment import ProbeSpec
+from gate.findings import Key, Pair, counts, measured, stricter_severity
+from gate.policy import ExperimentPolicy, Policy
+from gate.report import Phase, ProbeReport
+from gate.stats import (
+    exact_power,
+    exact_test,
+    noninferiority_boundary,
+    noninferiority_test,
+    rejection_boundary,
+    runs_to_settle,
+    smallest_visible_drop,
+    step_down,
+)
+
+MAX_PLANNED_RUNS = 2_000
+"""No more runs than this are suggested to settle a row."""
+
+Table = tuple[int, int, int, int]
+"""Base passes, base runs, head passes, head runs."""
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What one probe is held to: the suite's claims, an experiment's own and a probe's own before them."""
+
+    alpha: float
+    min_effect: float
+    power: float
+
+    @classmethod
+    def of(cls, policy: Policy, experiment: ExperimentPolicy | None, probe: ProbeReport | ProbeSpec | None) -> "Claims":
+        """Return the claims that apply."""
+        own = experiment or ExperimentPolicy()
+        return cls(
+            # An experiment may ask for a stricter level; a laxer one would break what alpha promises for the suite.
+            alpha=min(own.alpha or policy.alpha, policy.alpha),
+            min_effect=(probe.min_effect if probe else None) or own.min_effect or policy.min_effect,
+            power=own.power or policy.power,
+        )
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A row before the family is known; `table` is absent where nothing can be tested."""
+
+    pair: Pair
+    key: Key
+    base: ProbeReport | None
+    head: ProbeReport | None
+    claims: Claims
+    table: Table | None
+
+
+def compare_rows(pairs: list[Pair], policy: Policy) -> list[Row]:
+    """Return a row for every probe in every phase, in the order of head."""
+    drafts = [_draft(pair, *probe, policy) for pair in pairs for probe in pair.probes()]
+    tables = [draft.table for draft in drafts if draft.table]
+    worse = iter(_family(tables))
+    better = iter(_family([(x2, n2, x1, n1) for x1, n1, x2, n2 in tables]))
+    figure = lru_cache(maxsize=None)(_figures)
+    plan = lru_cache(maxsize=None)(_planned)
+    decided_by: DecidedBy = "exact_test" if len(tables) == 1 else "step_down"
+    rows = []
+    for draft in drafts:
+        if draft.table is None:
+            rows.append(_row(draft, _untested(draft)))
+            continue
+        dropped, rose = next(worse), next(better)
+        figures = figure(draft.table, draft.claims)
+        verdict = _tested(draft, dropped, rose, figures)
+        planned = plan(draft.table, draft.claims) if verdict == "inconclusive" else _Planned()
+        update = {**asdict(figures), **asdict(planned), "adjusted_p_value": dropped, "decided_by": decided_by}
+        rows.append(_row(draft, verdict).model_copy(update={**update, "small_drop": verdict == "small_drop"}))
+    return rows
+
+
+def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | None, policy: Policy) -> _Draft:
+    claims = Claims.of(policy, pair.own_policy, base or head)
+    table = None
+    if pair.comparable and base is not None and head is not None and base.runs and head.runs and _acted(pair, key[1]):
+        table = base.passes, base.runs, head.passes, head.runs
+    return _Draft(pair, key, base, head, claims, table)
+
+
+def _acted(pair: Pair, phase: Phase) -> bool:
+    """Return whether base was put to the test: chaos counts of a base in which no fault acted are no yardstick."""
+    return phase == "baseline" or pair.base is None or any(f.fired for f in pair.base.faults)
+
+
+def _family(tables: list[Table]) -> list[float]:
+    """Return p-values adjusted for the family: a family of one is tested alone, which is the more powerful test."""
+    if len(tables) == 1:
+        return [exact_test(*tables[0])]
+    return step_down(tables)
+
+
+def _untested(draft: _Draft) -> RowVerdict:
+    if draft.head is None:
+        return "missing"
+    if draft.base is None:
+        return "new"
+    return "inconclusive" if draft.pair.comparable else "not_comparable"
+
+
+def _tested(draft: _Draft, dropped: float, rose: float, figures: "_Figures") -> RowVerdict:
+    """Return what the counts say; `dropped` and `rose` are p-values adjusted for the family."""
+    assert draft.head is not None  # noqa: S101 (without head there is nothing to test)
+    alpha = draft.claims.alpha
+    proven = figures.pass_at is not None and draft.head.passes >= figures.pass_at
+    if dropped <= alpha:
+        return "small_drop" if proven else "regressed"
+    if _undecided(draft.pair, draft.key[1]):
+        return "inconclusive"
+    if rose <= alpha:
+        return "improved"
+    return "pass" if proven else "inconclusive"
+
+
+def _row(draft: _Draft, verdict: RowVerdict) -> Row:
+    probe = draft.head or draft.base
+    assert probe is not None  # noqa: S101 (a key stems from one of the two)
+    return Row(
+        experiment=draft.pair.name,
+        probe=draft.key[0],
+        label=probe.label,
+        phase=draft.key[1],
+        severity=stricter_severity(draft.base, draft.head),
+        verdict=verdict,
+        base=counts(draft.base),
+        head=counts(draft.head),
+        min_effect=draft.claims.min_effect,
+    )
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """What every tested row carries; the names are those of `Row`."""
+
+    p_value: float
+    noninferiority_p_value: float
+    power: float | None
+    pass_at: int | None
+    fail_at: int | None
+
+
+def _figures(table: Table, claims: Claims) -> _Figures:
+    x1, n1, _, n2 = table
+    pass_at = noninferiority_boundary(n1, n2, min_effect=claims.min_effect, beta=1 - claims.power)[x1]
+    fail_at = rejection_boundary(n1, n2, alpha=claims.alpha)[x1]
+    rate = x1 / n1
+    seen = exact_power(n1, n2, rate, max(0.0, rate - claims.min_effect), alpha=claims.alpha) if x1 else None
+    return _Figures(
+        p_value=exact_test(*table),
+        noninferiority_p_value=noninferiority_test(*table, min_effect=claims.min_effect),
+        power=seen,
+        pass_at=pass_at if pass_at <= n2 else None,
+        fail_at=fail_at if fail_at >= 0 else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """What an inconclusive row carries beside; the names are those of `Row`."""
+
+    smallest_visible_drop: float | None = None
+    runs_needed: int | None = None
+
+
+def _planned(table: Table, claims: Claims) -> _Planned:
+    x1, n1, _, n2 = table
+    return _Planned(
+        smallest_visible_drop=smallest_visible_drop(x1, n1, n2, alpha=claims.alpha, power=claims.power),
+        runs_needed=runs_to_settle(
+            *table,
+            alpha=claims.alpha,
+            min_effect=claims.min_effect,
+            power=claims.power,
+            max_runs=MAX_PLANNED_RUNS,
+        ),
+    )
+
+
+def _undecided(pair: Pair, phase: Phase) -> bool:
+    """Return whether head's chaos counts prove nothing, since the experiment itself could not be judged."""
+    return phase == "chaos" and pair.head is not None and not measured(pair.head)
