@@ -9,7 +9,7 @@ from typing import Literal
 
 from gate.config import read_inputs, read_job
 from gate.errors import GateError
-from gate.pipeline.step import Failure, Say, Step
+from gate.pipeline.step import Failure, Say, Step, clear_folder
 
 
 def perform(name: Literal["prepare", "run", "publish"], state: Path, results: Path, say: Say) -> int:
@@ -27,7 +27,7 @@ def perform(name: Literal["prepare", "run", "publish"], state: Path, results: Pa
         from gate.pipeline.publish import publish
 
         return publish(step)
-    from gate.pipeline.run import clear_folder, run
+    from gate.pipeline.run import run
 
     try:
         return run(step)

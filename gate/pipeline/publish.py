@@ -1,15 +1,25 @@
 """Third step: the comparison, the comment, the check, the stored base."""
 
+import contextlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from gate.compare import BaseOrigin, compare
 from gate.comparison import Comparison
-from gate.errors import ExitCode, GateError, UsageError
+from gate.errors import ExitCode, GateError, InvalidFileError, UsageError
 from gate.github import Client
-from gate.pipeline.run import clear_folder
-from gate.pipeline.step import HANDOVER, Failure, State, Step, append, workflow_command, write_output
+from gate.pipeline.step import (
+    HANDOVER,
+    Failure,
+    State,
+    Step,
+    append,
+    clear_folder,
+    is_plain_file,
+    workflow_command,
+    write_output,
+)
 from gate.publish import Gap, Texts, complete_check
 from gate.publish import publish as publish_texts
 from gate.render.markdown import Links, check_summary, check_title, render_comment, render_summary
@@ -29,7 +39,7 @@ def publish(step: Step) -> int:
         return ExitCode.OK
     report_path = (step.state if state.job == "publish" else step.results) / "report.json"
     failed = step.results / "failure.json"
-    if failed.exists() or not report_path.exists():
+    if failed.exists() or not is_plain_file(report_path):
         return _publish_failure(step, state, failed)
     try:
         report = read_report(report_path.read_bytes(), str(report_path))
@@ -96,13 +106,19 @@ def _publish_comparison(step: Step, state: State, report: Report, comparison: Co
         if published.comment_url:
             write_output(job.output, "comment-url", published.comment_url)
         if state.record_ref:
-            _record(step, state, client, report)
+            _record(step, state, client, report, comparison)
     step.say(check_title(comparison))
     return comparison.exit_code
 
 
-def _record(step: Step, state: State, client: Client, report: Report) -> None:
-    """Store the report as a base; also when the gate failed, since that is what later commits are built on."""
+def _record(step: Step, state: State, client: Client, report: Report, comparison: Comparison) -> None:
+    """Store the report as a base; also when the gate failed, since that is what later commits are built on.
+
+    Not one that lost its runs: later pull requests would be compared with nothing, and the earlier base is better.
+    """
+    if {reason.kind for reason in comparison.reasons} & {"no_runs", "infra"}:
+        step.say(workflow_command("warning", "not stored as a base: too many runs were lost; the earlier one stays"))
+        return
     store = parse_store(step.baseline, key=step.inputs.key, client=client)
     store.save(report, ref=state.record_ref, run_id=step.job.run_id, attempt=step.job.attempt)
     step.say(f"stored as base of {state.record_ref} in {step.inputs.baseline}")
@@ -120,8 +136,9 @@ def _hand_over(step: Step, report: Report, comparison: Comparison | None = None)
 def _publish_failure(step: Step, state: State, failed: Path) -> int:
     """Say that there is no verdict, on the check too, and return why as an exit code."""
     failure = Failure(exit_code=ExitCode.ENVIRONMENT, message="the run ended before it wrote a report")
-    if failed.exists():
-        failure = read_model(Failure, failed.read_bytes(), str(failed))
+    if is_plain_file(failed):
+        with contextlib.suppress(InvalidFileError):
+            failure = read_model(Failure, failed.read_bytes(), str(failed))
     _tell_failure(step, state, failure.message, cancelled=step.inputs.job_status == "cancelled")
     step.say(f"error: no verdict: {failure.message}")
     # The file is hostile input: whatever code stands in it, this is not green.

@@ -1,6 +1,6 @@
 """Second step: the suite, or the reports that other jobs made of it."""
 
-import shutil
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 from gate.config import GitHubJob, agent_environment, agent_python, load_config
 from gate.errors import BrokenEnvironmentError, ExitCode, InvalidFileError
 from gate.merge import merge_reports
-from gate.pipeline.step import State, Step
+from gate.pipeline.step import State, Step, clear_folder, is_plain_file
 from gate.report import MAX_BYTES, Report, read_report
 from gate.suite import Commit, git_commit, load_experiments, run_and_report
 
@@ -29,19 +29,11 @@ def run(step: Step) -> int:
     return ExitCode.OK
 
 
-def clear_folder(path: Path) -> None:
-    """Leave an empty folder, whatever is there."""
-    if path.is_symlink() or path.is_file():
-        path.unlink()
-    elif path.is_dir():
-        shutil.rmtree(path)
-    path.mkdir(parents=True)
-
-
 def _run_suite(step: Step, state: State) -> Report:
-    inputs, job = step.inputs, step.job
+    inputs = step.inputs
+    commit = _require_checkout(step, state)
     if not inputs.allow_persisted_credentials:
-        refuse_persisted_credentials(job.workspace)
+        refuse_persisted_credentials(step.job.workspace, inputs.directory)
     config = load_config(Path(inputs.config) if inputs.config else None, inputs.directory)
     config = config.model_copy(update={"policy": state.policy})
     experiments = load_experiments(inputs.experiments or config.experiments, inputs.directory, step.say)
@@ -54,7 +46,7 @@ def _run_suite(step: Step, state: State) -> Report:
         target=inputs.target or None,
         runs=inputs.runs,
         seed=None,
-        commit=Commit(state.head_sha, state.record_ref, git_commit(job.workspace).tree),
+        commit=commit,
         on_record=lambda _: None,
     )
 
@@ -79,7 +71,7 @@ def _merge(step: Step) -> Report:
 def _files(root: Path, pattern: str) -> list[Path]:
     path = root / pattern  # an absolute pattern stays as it is
     anchor = Path(path.anchor)
-    return [p for p in anchor.glob(str(path.relative_to(anchor))) if p.is_file()]
+    return [p for p in anchor.glob(str(path.relative_to(anchor))) if is_plain_file(p)]
 
 
 def _guarded(job: GitHubJob, work: Callable[[], Report]) -> Report:
@@ -95,7 +87,7 @@ def _guarded(job: GitHubJob, work: Callable[[], Report]) -> Report:
         if changed := [name for name, text in _runner_files(job).items() if text != before[name]]:
             for name in changed:
                 path = job.runner_files[name]
-                if path.is_symlink() or not path.is_file():
+                if not is_plain_file(path):
                     clear_folder(path)
                     path.rmdir()
                 path.write_bytes(before[name] or b"")
@@ -108,23 +100,47 @@ def _guarded(job: GitHubJob, work: Callable[[], Report]) -> Report:
 
 def _runner_files(job: GitHubJob) -> dict[str, bytes | None]:
     """Return the contents of the files by which a step speaks to the runner; None for one that is no file."""
-    return {
-        name: path.read_bytes() if path.is_file() and not path.is_symlink() else None
-        for name, path in job.runner_files.items()
-    }
+    return {name: path.read_bytes() if is_plain_file(path) else None for name, path in job.runner_files.items()}
 
 
-def refuse_persisted_credentials(directory: Path) -> None:
-    """Stop where the checkout left a token in the git configuration, since the agent could read it there.
+_CREDENTIAL = re.compile(
+    r"http\..*\.extraheader\n|core\.sshcommand\n|remote\..*url\n\w+://[^/\s]*@|url\.\w+://[^/\s]*@.*\.(push)?insteadof\n",
+    re.I,
+)
+"""An entry of `git config --list --null` that lets its reader speak to the remote: a header, a key, a token in a URL."""
+
+
+def refuse_persisted_credentials(*directories: Path) -> None:
+    """Stop where a checkout left a token in its git configuration, since the agent could read it there.
+
+    Looked at are the repositories that the folders belong to, and those up to three levels below them.
 
     Raises:
         BrokenEnvironmentError: credentials were found.
     """
-    command = ["git", "-C", str(directory), "config", "--includes", "--get-regexp", r"^http\..*\.extraheader$"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0 and done.stdout.strip():
+    below = (found.parent for d in directories for depth in (1, 2, 3) for found in d.glob("*/" * depth + ".git"))
+    for directory in dict.fromkeys((*directories, *below)):
+        command = ["git", "-C", str(directory), "config", "--local", "--includes", "--list", "--null"]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        if any(_CREDENTIAL.match(entry) for entry in done.stdout.split("\0")):
+            raise BrokenEnvironmentError(
+                "the checkout left git credentials where the agent can read them",
+                where=str(directory),
+                fix="set `persist-credentials: false` on actions/checkout, or `allow-persisted-credentials: true` here",
+            )
+
+
+def _require_checkout(step: Step, state: State) -> Commit:
+    """Return what is tested, under the name of head.
+
+    Raises:
+        BrokenEnvironmentError: another commit is checked out than the event is about.
+    """
+    commit = git_commit(step.job.workspace)
+    if commit.sha and commit.sha not in (step.job.sha, state.head_sha):
         raise BrokenEnvironmentError(
-            "the checkout left git credentials where the agent can read them",
-            where=str(directory),
-            fix="set `persist-credentials: false` on actions/checkout, or `allow-persisted-credentials: true` here",
+            f"{commit.sha[:12]} is checked out, and the event is about {state.head_sha[:12]}",
+            where=str(step.job.workspace),
+            fix="let actions/checkout take its default `ref`",
         )
+    return Commit(state.head_sha, state.record_ref, commit.tree)

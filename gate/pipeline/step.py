@@ -1,5 +1,6 @@
 """What passes between the steps of the action: files, and who runs where."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,20 @@ class Step:
         """Return what prepare wrote."""
         path = self.state / "state.json"
         return read_model(State, read_text(path), str(path))
+
+
+def is_plain_file(path: Path) -> bool:
+    """Return whether it is a file itself: no link, and no pipe that would never end."""
+    return path.is_file() and not path.is_symlink()
+
+
+def clear_folder(path: Path) -> None:
+    """Leave an empty folder, whatever is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    path.mkdir(parents=True)
 
 
 def write_output(path: Path | None, name: str, value: str) -> None:
