@@ -1,9 +1,10 @@
 """The forest plot: what base and head show of each probe, drawn with plain shapes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from gate.comparison import Comparison, Counts, RowVerdict
+from gate.comparison import Comparison, Counts, Row, RowVerdict
 from gate.render import number, wording
 from gate.render.escape import Own, Part, plain
 from gate.render.terminal import squeeze
@@ -85,7 +86,6 @@ def plot_rows(comparison: Comparison, head: Report | None = None) -> list[PlotRo
             for e in head.experiments
             for p in e.probes
         ]
-    rows = sorted(comparison.rows, key=lambda r: GRAVITY.index(r.verdict))
     return [
         PlotRow(
             r.experiment,
@@ -96,8 +96,13 @@ def plot_rows(comparison: Comparison, head: Report | None = None) -> list[PlotRo
             thresholds.get((r.experiment, r.probe, r.phase)),
             r.min_effect if r.verdict not in ("new", "not_comparable") else None,
         )
-        for r in rows
+        for r in in_order(comparison.rows)
     ]
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows, what changed first."""
+    return sorted(rows, key=lambda row: GRAVITY.index(row.verdict))
 
 
 def plot(row: PlotRow, left: float, width: float, middle: float) -> str:
