@@ -64,8 +64,6 @@ def compare_rows(pairs: list[Pair], policy: Policy) -> list[Row]:
     tables = [draft.table for draft in drafts if draft.table]
     worse = iter(_family(tables))
     better = iter(_family([(x2, n2, x1, n1) for x1, n1, x2, n2 in tables]))
-    figure = lru_cache(maxsize=None)(_figures)
-    plan = lru_cache(maxsize=None)(_planned)
     decided_by: DecidedBy = "exact_test" if len(tables) == 1 else "step_down"
     rows = []
     for draft in drafts:
@@ -73,9 +71,9 @@ def compare_rows(pairs: list[Pair], policy: Policy) -> list[Row]:
             rows.append(_row(draft, _untested(draft)))
             continue
         dropped, rose = next(worse), next(better)
-        figures = figure(draft.table, draft.claims)
+        figures = _figures(draft.table, draft.claims)
         verdict = _tested(draft, dropped, rose, figures)
-        planned = plan(draft.table, draft.claims) if verdict == "inconclusive" else _Planned()
+        planned = _planned(draft.table, draft.claims) if verdict == "inconclusive" else _Planned()
         update = {**asdict(figures), **asdict(planned), "adjusted_p_value": dropped, "decided_by": decided_by}
         rows.append(_row(draft, verdict).model_copy(update={**update, "small_drop": verdict == "small_drop"}))
     return rows
@@ -150,6 +148,7 @@ class _Figures:
     fail_at: int | None
 
 
+@lru_cache(maxsize=65536)
 def _figures(table: Table, claims: Claims) -> _Figures:
     x1, n1, _, n2 = table
     pass_at = noninferiority_boundary(n1, n2, min_effect=claims.min_effect, beta=1 - claims.power)[x1]
@@ -173,6 +172,7 @@ class _Planned:
     runs_needed: int | None = None
 
 
+@lru_cache(maxsize=65536)
 def _planned(table: Table, claims: Claims) -> _Planned:
     x1, n1, _, n2 = table
     return _Planned(
