@@ -17,6 +17,7 @@ from gate.errors import ExitCode, GateError
 
 if TYPE_CHECKING:
     from gate.comparison import Comparison
+    from gate.policy import Policy
     from gate.render.progress import Progress
     from gate.report import Report
 
@@ -169,34 +170,51 @@ def compare(base: Path, head: Path, config: Path | None, target: Path, output: O
     from gate.render.terminal import render_terminal
 
     settings = load_config(config, Path.cwd())
-    made = compared(load_report(base), load_report(head), settings.removed, settings.known_findings)
+    sides = load_report(base, settings.policy), load_report(head, settings.policy)
+    made = compared(*sides, settings.removed, settings.known_findings)
     write(target, made.to_json())
     output.result(render_terminal(made, colour=output.colour), made.to_json())
     sys.exit(made.exit_code)
 
 
 def compared(base: "Report", head: "Report", removed: Any, known_findings: Any) -> "Comparison":
-    """Compare two reports today, under the base's policy."""
+    """Compare two reports of one tool today, under the base's policy."""
+    from gate.compare import BaseOrigin
     from gate.compare import compare as compare_reports
+    from gate.readers import check_same_tool, limit_notices
 
-    today = datetime.now(UTC).date()
-    return compare_reports(base, head, policy=base.policy, today=today, removed=removed, known_findings=known_findings)
+    check_same_tool(base, head)
+    return compare_reports(
+        base,
+        head,
+        policy=base.policy,
+        today=datetime.now(UTC).date(),
+        removed=removed,
+        known_findings=known_findings,
+        origin=BaseOrigin(notices=limit_notices(base, head)),
+    )
 
 
 @cli.command()
 @click.argument("file", type=FILE)
-@click.option("--format", "form", type=click.Choice(["markdown", "summary"]), default="markdown", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "summary", "html", "sarif", "junit", "svg"]),
+    default="markdown",
+    show_default=True,
+)
+@click.option("--report", type=FILE, help="The head report that was compared: files, thresholds, failing runs.")
 @click.option("--output", "target", type=FILE, help="Where to write (default: standard output).")
 @output_options
-def render(file: Path, form: str, target: Path | None, output: Output) -> None:
-    """Turn comparison.json into the comment or the job summary."""
-    from gate.comparison import Comparison
+def render(file: Path, form: str, report: Path | None, target: Path | None, output: Output) -> None:
+    """Turn comparison.json, or a report.json alone, into what people or other tools read."""
     from gate.config import read_text
-    from gate.render.markdown import render_comment, render_summary
-    from gate.report import read_model
+    from gate.render.source import read_source, render_as
 
-    comparison = read_model(Comparison, read_text(file), str(file))
-    text = render_comment(comparison) if form == "markdown" else render_summary(comparison)
+    head = None if report is None else load_report(report)
+    source = read_source(read_text(file), str(file), head, datetime.now(UTC).date())
+    text = render_as(form, source)
     if target is None:
         output.result(text, json.dumps({"text": text}))
     else:
@@ -276,12 +294,11 @@ def schema(what: str) -> None:
     click.echo(schema_text(what), nl=False)
 
 
-def load_report(path: Path) -> "Report":
-    """Read a report file."""
-    from gate.config import read_text
-    from gate.report import read_report
+def load_report(path: Path, policy: "Policy | None" = None) -> "Report":
+    """Read a report file of any known format; `policy` is for those that state none."""
+    from gate.readers import read_file
 
-    return read_report(read_text(path), str(path))
+    return read_file(path, policy)
 
 
 def write(path: Path, text: str) -> None:

@@ -202,7 +202,10 @@ class Tool(Model):
 
 
 class Report(Model):
-    """A whole report.json. `commit` is the sha it was made at, empty outside a repository; times are ISO 8601, UTC."""
+    """A whole report.json. `commit` is the sha it was made at, empty outside a repository; times are ISO 8601, UTC.
+
+    `limits`: what the format it was read from cannot say, in sentences; empty for our own.
+    """
 
     schema_version: Literal[1] = 1
     tool: Tool = Tool()
@@ -215,6 +218,7 @@ class Report(Model):
     spend: Spend
     policy: Policy = Policy()  # type: ignore[call-arg]  # the defaults stand in the model
     experiments: list[ExperimentReport] = Field(max_length=2_000)
+    limits: list[Text] = Field(default=[], max_length=100)
 
     def to_json(self) -> str:
         """Return the text of report.json, ending in a line feed."""

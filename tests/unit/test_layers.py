@@ -14,7 +14,7 @@ LAYERS = [
     {"cli"},
     {"command", "demo", "pipeline"},
     {"publish", "suite"},
-    {"engine", "store", "render", "schema"},
+    {"engine", "readers", "store", "render", "schema"},
     {"github"},
     {"config", "event"},
     {"plan"},
