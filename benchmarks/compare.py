@@ -12,7 +12,7 @@ from datetime import date
 from gate.compare import compare
 from gate.comparison import Comparison
 from gate.policy import Policy
-from gate.report import ExperimentReport, Outcomes, PhaseReport, ProbeReport, Report, Spend, Suite
+from gate.report import ExperimentReport, FaultReport, Outcomes, PhaseReport, ProbeReport, Report, Spend, Suite
 
 TODAY = date(2026, 1, 2)
 PAIRS = [(40, 40), (100, 40), (40, 80), (60, 60)]
@@ -80,7 +80,7 @@ def experiment(name: str, counts: list[tuple[int, int]]) -> ExperimentReport:
         seed=0,
         confidence=0.95,
         probes=probes,
-        faults=[],
+        faults=[FaultReport(type="error", target="*", fired=40, runs_fired=40)],
         outcomes=Outcomes(ok=40),
         phases=[PhaseReport(phase="chaos", planned_runs=40, runs=[])],
     )

@@ -62,13 +62,15 @@ def _experiment(
     phases: list[Phase] = [phase for phase in PHASES if phase == "chaos" or experiment.baseline]
     own = base.policy if base else experiment.policy
     comparable = base is not None and base.fingerprint == experiment.fingerprint
+    acted = base is not None and any(f.fired for f in base.faults)
     counted = {(p.id, p.phase): p for p in base.probes} if base else {}
     probes = []
     for phase in phases:
+        usable = comparable and (acted or phase == "baseline")  # without a fault, chaos counts are no yardstick
         for spec in applicable(experiment, phase):
             stored = counted.get((spec.id, phase))
             claims = Claims.of(policy, own, stored or spec)
-            probes.append(_probe(spec, phase, stored if comparable else None, claims, runs))
+            probes.append(_probe(spec, phase, stored if usable else None, claims, runs))
     visible = [p for p in probes if p.power is not None]
     sequential = [p.sequential_runs for p in probes if p.phase == "chaos"]
     return PlannedExperiment(

@@ -55,3 +55,25 @@ def test_page__single_figures() -> None:
     assert round(stats.smallest_visible_drop(40, 40, 40, alpha=0.05, power=0.8) or 0, 3) == 0.104
     unchanged = stats.pass_probability(40, 40, 0.95, 0.95, alpha=0.05, min_effect=0.05, beta=0.2)
     assert round(unchanged, 2) == 0.48
+
+
+def test_page__a_larger_base() -> None:
+    arms: list[tuple[int | None, Test]] = [(100, "unconditional"), (None, "unconditional"), (100, "boschloo")]
+    wanted = [
+        stats.runs_for_power(rate, drop, base_runs=base, test=test)
+        for rate, drop in ((1.0, 0.10), (0.95, 0.20))
+        for base, test in arms
+    ]
+    assert wanted == [29, 42, 29, 25, 38, 23]
+
+
+@pytest.mark.parametrize(("passes", "level"), [(32, 0.043), (31, 0.053)])
+def test_page__step_down_charges_a_probe_that_fails_more(passes: int, level: float) -> None:
+    tables = [(33, 40, 24, 40), (40, 40, 40, 40), (38, 40, 36, 40), (30, 40, passes, 40)]
+    assert round(stats.step_down(tables)[0], 3) == level
+
+
+@pytest.mark.parametrize("figure", ["power", "size"])
+def test_page__shows_its_figures(figure: str) -> None:
+    assert f"(figures/{figure}.svg)" in PAGE
+    assert (Path(__file__).parents[2] / "docs" / "figures" / f"{figure}.svg").is_file()
