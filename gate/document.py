@@ -86,6 +86,12 @@ class _Walk:
             what = f"more than {MAX_NODES} values" if self.count > MAX_NODES else f"more than {MAX_DEPTH} levels"
             raise InvalidFileError([f"{self.source}:{line}: {what}, aliases expanded"], fix="write the values out")
         self.lines.setdefault(path, line)
+        if (
+            isinstance(node, yaml.ScalarNode)
+            and not node.value.isascii()
+            and any("\ud800" <= c <= "\udfff" for c in node.value)
+        ):
+            self.problems.append(f"{self.source}:{line}: {spell(path)}: not valid text: half of a surrogate pair")
         if isinstance(node, yaml.SequenceNode):
             for index, item in enumerate(node.value):
                 self.visit(item, (*path, index), depth + 1)

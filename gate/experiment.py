@@ -51,12 +51,12 @@ class FaultSpec:
         """Return everything that defines the entry, as plain values."""
         options = {
             "target": self.target,
-            "points": list(self.points),
+            "points": None if self.points == self.fault.points else list(self.points),
             "probability": self.probability,
             "after_calls": self.after_calls,
             "max_injections": self.max_injections,
         }
-        return {"type": self.fault.type, **options, "params": self.fault.model_dump(mode="json")}
+        return {"type": self.fault.type, **options, "params": self.fault.model_dump(mode="json", exclude_defaults=True)}
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ProbeSpec:
 
     def definition(self) -> dict[str, Any]:
         """Return what is checked, without the threshold."""
-        params = self.probe.model_dump(mode="json")
+        params = self.probe.model_dump(mode="json", exclude_defaults=True)
         return {"type": self.probe.type, "params": params, "detection": self.detection}
 
 
@@ -110,7 +110,9 @@ class Experiment:
 
     @property
     def fingerprint(self) -> str:
-        """Return a digest of what is measured: arguments, faults and probes with their parameters.
+        """Return a digest of what is measured: arguments, faults, probes, and what is left out of the counts.
+
+        Parameters at their defaults are not in it, so that a later version of the gate may add some.
 
         Not in it: how the agent is reached and started, runs, seed, thresholds, prose, since changing those is what
         is compared.
@@ -119,8 +121,9 @@ class Experiment:
             "arguments": self.arguments,
             "faults": [f.definition() for f in self.faults],
             "probes": [p.definition() for p in self.probes],
+            "infra_errors": list(self.infra_errors),
         }
-        return hashlib.sha256(json.dumps(definition, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def parse_experiment(text: str, source: str) -> Experiment:

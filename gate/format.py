@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from gate.policy import ExperimentPolicy, Model, Name, OpenRate, Rate, Severity
 
@@ -11,6 +11,7 @@ DEPRECATED_VERSION = "agentic-chaos/v1alpha1"
 OWN_VERSION = "agent-chaos-gate/v1"
 VERSIONS = (PUBLIC_VERSION, DEPRECATED_VERSION, OWN_VERSION)
 
+Text = Annotated[str, Field(max_length=4_000)]
 Whole = Annotated[int, Field(ge=0)]
 Isolation = Literal["fork", "process", "none"]
 Callable = Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$")]
@@ -22,8 +23,8 @@ class Metadata(Model):
     """What an experiment is called."""
 
     name: Name
-    description: str = ""
-    tags: list[str] = []
+    description: Text = ""
+    tags: Annotated[list[Text], Field(max_length=100)] = []
 
 
 class OwnMetadata(Metadata):
@@ -36,7 +37,7 @@ class Target(Model):
     """What is run: `entrypoint(**args)`."""
 
     entrypoint: Callable | None = None
-    args: dict[str, Any] = {}
+    args: dict[str, JsonValue] = {}
 
 
 class Instrument(Model):
@@ -89,7 +90,7 @@ class OwnProbeItem(ProbeItem):
 class Spec(Model):
     """What is claimed, and how it is put to the test."""
 
-    hypothesis: str = ""
+    hypothesis: Text = ""
     target: Target = Target()
     runs: Annotated[int, Field(ge=1, le=100_000)] | None = None
     seed: int | None = 0

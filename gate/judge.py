@@ -28,7 +28,7 @@ UNCOUNTED: tuple[Outcome, ...] = ("infra", "gate_error")
 """Outcomes that say nothing about the agent; such runs are left out of every count."""
 
 MAX_INFRA = 0.10
-"""The share of a phase's runs that may be lost to the provider before the experiment is undecided."""
+"""The share of a phase's runs that may be lost to the provider or the gate before the experiment is undecided."""
 
 BUDGET_STOP = "the budget was used up"
 """Why a phase has fewer runs than planned: a suite ends early for nothing else."""
@@ -194,7 +194,7 @@ class _PhaseTally:
                 ProbeReport(
                     id=spec.id,
                     type=spec.probe.type,
-                    label=spec.probe.label,
+                    label=spec.probe.label[:1_000],
                     category=spec.probe.category,
                     severity=spec.severity,
                     phase=phase,
@@ -254,9 +254,9 @@ def _verdict(experiment: Experiment, tally: Tally, probes: list[ProbeReport]) ->
         of_phase = tally.phases[phase]
         if not of_phase.counted:
             return "inconclusive", f"no valid {phase} run: nothing was measured"
-        lost, runs = of_phase.outcomes["infra"], len(of_phase.summaries)
+        lost, runs = sum(of_phase.outcomes[o] for o in UNCOUNTED), len(of_phase.summaries)
         if lost > MAX_INFRA * runs:
-            return "inconclusive", f"{lost} of {runs} {phase} runs were lost to the provider"
+            return "inconclusive", f"{lost} of {runs} {phase} runs were lost to the provider or the gate"
     broken = [p for p in probes if p.phase == "baseline" and below_threshold(p)]
     if broken:
         return "inconclusive", f"fix the baseline first: without faults {_list(broken)}"

@@ -24,6 +24,10 @@ TRACE_BUDGET = 6_000_000
 """Characters that the events of all failures may take in a report."""
 
 
+FORMATS = ("agentic-chaos/", "agent-chaos-gate/")
+"""How `apiVersion` begins in a file of ours, whatever else is wrong with it."""
+
+
 @dataclass(frozen=True)
 class Commit:
     """What was tested: the commit to speak of, its branch, and the tree that was checked out."""
@@ -48,7 +52,8 @@ def find_files(patterns: Sequence[str], directory: Path) -> list[Path]:
             files = sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")])
             found.update((f, None) for f in files if _may_be_experiment(f))
         elif any(c in pattern for c in "*?["):
-            root, rest = (Path(path.anchor), str(path.relative_to(path.anchor))) if path.anchor else (Path(), str(path))
+            anchor = Path(Path(pattern).anchor)
+            root, rest = (anchor, str(path.relative_to(anchor))) if Path(pattern).anchor else (directory, pattern)
             found.update((f, None) for f in sorted(root.glob(rest)) if f.is_file() and _may_be_experiment(f))
         else:
             raise UsageError("no such file or folder", where=str(path), fix="name a file or folder with experiments")
@@ -61,9 +66,9 @@ def _may_be_experiment(path: Path) -> bool:
         data = read_document(read_text(path), str(path)).data
     except InvalidFileError:
         return True
-    return (
-        isinstance(data, dict) and ("apiVersion" in data or "spec" in data) and data.get("kind") in (None, "Experiment")
-    )
+    if not isinstance(data, dict) or data.get("kind") == "McpProxy":
+        return False
+    return data.get("kind") == "Experiment" or str(data.get("apiVersion")).startswith(tuple(FORMATS))
 
 
 def load_experiments(patterns: Sequence[str], directory: Path, warn: Callable[[str], None]) -> list[Experiment]:

@@ -1,5 +1,7 @@
 """The file format: what is accepted, and that every problem is said at once, with its place and the way out."""
 
+from dataclasses import replace
+
 import pytest
 
 from gate.errors import InvalidFileError
@@ -232,7 +234,8 @@ def test_own_format__says_more() -> None:
     assert experiment.instrument == {"tool": ["a.tools:*"], "control": ["a.guard:check"]}
     assert (experiment.environment, experiment.timeout_s, experiment.isolation) == ({"MODEL": "small"}, 7.5, "process")
     assert experiment.infra_errors == ("RateLimitError", "openai.*")
-    assert experiment.fingerprint == parse_experiment(VALID, "x.yaml").fingerprint
+    counted = replace(experiment, infra_errors=())  # what is left out of the counts is part of what is measured
+    assert counted.fingerprint == parse_experiment(VALID, "x.yaml").fingerprint != experiment.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -255,3 +258,26 @@ def test_own_format__problems(target: str, expected: str) -> None:
 def test_public_format__has_none_of_it(key: str) -> None:
     found = problems(VALID.replace("  seed: 7", f"  seed: 7\n  {key}"))
     assert found and all("unknown key" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{task: hello}", "{task: {1: a, b: c}}"),
+        ("{task: hello}", "{task: 2026-01-01}"),
+        ("{task: hello}", "{task: !!set {a, b}}"),
+        ("{task: hello}", '{task: "\\ud800"}'),
+        ("tags: [ASI01]", "tags: [" + "a," * 101 + "]"),
+        ("seed: 7", "hypothesis: " + "x" * 5_000),
+    ],
+    ids=["odd key", "date", "set", "half a surrogate pair", "many tags", "long text"],
+)
+def test_values__that_no_report_can_hold_are_refused_before_anything_runs(old: str, new: str) -> None:
+    assert problems(VALID.replace(old, new, 1))
+
+
+def test_fingerprint__has_no_defaults_in_it() -> None:
+    spelled = VALID.replace(
+        "params: {mode: error}", "params: {mode: error}\n      after_calls: 0\n      point: control"
+    )
+    assert parse_experiment(spelled, "x.yaml").fingerprint == parse_experiment(VALID, "x.yaml").fingerprint
