@@ -107,7 +107,7 @@ _CREDENTIAL = re.compile(
     r"http\..*\.extraheader\n|core\.sshcommand\n|remote\..*url\n\w+://[^/\s]*@|url\.\w+://[^/\s]*@.*\.(push)?insteadof\n",
     re.I,
 )
-"""An entry of `git config --list --null` that lets its reader speak to the remote: a header, a key, a token in a URL."""
+"""An entry of `git config --list --null` that lets its reader write to the remote: header, key, token in a URL."""
 
 
 def refuse_persisted_credentials(*directories: Path) -> None:
