@@ -39,6 +39,8 @@ def merge_reports(reports: Sequence[tuple[str, Report]]) -> Report:
         fix = "give every job other experiments, and merge the reports of one commit only"
         raise InvalidFileError(problems, fix=fix)
     prices = [r.spend.usd for _, r in reports if r.spend.usd is not None]
+    seconds = [r.spend.seconds for _, r in reports if r.spend.seconds is not None]
+    calls = [r.spend.model_calls for _, r in reports if r.spend.model_calls is not None]
     return first.model_copy(
         update={
             "started_at": min(r.started_at for _, r in reports),
@@ -48,6 +50,8 @@ def merge_reports(reports: Sequence[tuple[str, Report]]) -> Report:
                 runs=sum(r.spend.runs for _, r in reports),
                 tokens=sum(r.spend.tokens for _, r in reports),
                 usd=sum(prices) if len(prices) == len(reports) else None,
+                seconds=sum(seconds) if len(seconds) == len(reports) else None,
+                model_calls=sum(calls) if len(calls) == len(reports) else None,
             ),
             "experiments": sorted((e for _, r in reports for e in r.experiments), key=lambda e: e.name),
         }

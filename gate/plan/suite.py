@@ -162,8 +162,9 @@ def _notes(planned: Sequence[PlannedExperiment], *, has_base: bool) -> list[str]
             "one another, and each sees less."
         )
     notes.append(
-        "Every planned run is carried out: stopping early and sharing baseline runs between experiments are not built "
-        "yet. Minutes are run time over runs at a time, without the start of workers and repeats after infra errors."
+        "Every planned run is carried out unless a budget ends the suite: stopping early and sharing baseline runs "
+        "between experiments are not built yet. Minutes are run time over runs at a time, without the start of workers "
+        "and repeats after infra errors."
     )
     return notes
 

@@ -5,11 +5,12 @@ from decimal import ROUND_CEILING, Decimal
 
 from gate.plan import COSTS, Cost, Plan, PlannedExperiment
 from gate.render import number
-from gate.render.escape import Own, Part, plain
+from gate.render.escape import Own, Part, clean
 from gate.render.terminal import table, wrap
 from gate.rows import MAX_PLANNED_RUNS
 
 UNKNOWN = Own("?")
+NOTE_LIMIT = 1_000
 HEADS: dict[Cost, str] = {"model_calls": "calls", "tokens": "tokens", "usd": "USD", "minutes": "min"}
 WORDS: dict[Cost, str] = {"model_calls": "model calls", "tokens": "tokens", "usd": "cost", "minutes": "minutes"}
 LEGEND = (
@@ -27,7 +28,7 @@ def render_plan(plan: Plan, *, width: int = 80) -> str:
     if any(_cell(e, cost) is UNKNOWN for e in plan.experiments for cost in shown):
         lines += wrap("?: unknown.", width)
     for note in plan.notes:
-        lines += wrap(plain(note), width)
+        lines += wrap(clean(note, NOTE_LIMIT), width)
     return "\n".join(lines)
 
 

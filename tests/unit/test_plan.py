@@ -214,4 +214,6 @@ def test_render_plan__fits_and_escapes(width: int) -> None:
 
 
 def test_render_plan__says_unknown_in_words() -> None:
-    assert "unknown: model calls, tokens, cost, minutes." in " ".join(render_plan(planned()).split())
+    shown = " ".join(render_plan(planned()).split())
+    assert "unknown: model calls, tokens, cost, minutes." in shown
+    assert "repeats after infra errors." in shown  # notes are not cut
