@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CATALOGUE := $(VENV)/catalogue
 
-.PHONY: setup demo test lint format bench lock clean
+.PHONY: setup demo test test-browser lint format bench lock clean
 
 setup: $(STAMP)
 
@@ -22,7 +22,12 @@ demo: setup
 	$(BIN)/agent-chaos-gate demo --output demo-output
 
 test: setup lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not browser"
+
+test-browser: setup
+	test -x /usr/bin/chromium || test "$$(id -u)" != 0 || { apt-get update && apt-get install --yes --no-install-recommends chromium; }
+	test -x /usr/bin/chromium || { echo "needs /usr/bin/chromium" >&2; exit 1; }
+	$(BIN)/python -m pytest -m browser
 
 lint: setup
 	$(BIN)/ruff check .

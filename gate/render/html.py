@@ -103,7 +103,9 @@ def render_html(comparison: Comparison, head: Report | None = None, *, limit_byt
         )
 
     room = limit_bytes - len(page([], []).encode()) - ROOM_FOR_FRAMES
-    rows = _fitting((_row(p, compared=comparison.base is not None) for p in probes), int(room * PROBE_SHARE))
+    rows = _fitting(
+        (_row(p, compared=comparison.base is not None) for p in probes), int(room * (PROBE_SHARE if experiments else 1))
+    )
     room -= sum(len(row.encode()) + 1 for row in rows)
     shown = _fitting((_experiment(e, opened=at < OPEN) for at, e in enumerate(experiments)), room)
     return page(rows, shown).rstrip("\n") + "\n"
