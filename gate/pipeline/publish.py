@@ -22,6 +22,7 @@ from gate.pipeline.step import (
 )
 from gate.publish import Gap, Texts, complete_check
 from gate.publish import publish as publish_texts
+from gate.render.html import render_html
 from gate.render.markdown import Links, check_summary, check_title, render_comment, render_summary
 from gate.render.marker import Marker
 from gate.report import Report, read_model, read_report
@@ -81,6 +82,7 @@ def _publish_comparison(step: Step, state: State, report: Report, comparison: Co
     (step.results / "report.json").write_text(report.to_json(), encoding="utf-8")
     (step.results / "comparison.json").write_text(comparison.to_json(), encoding="utf-8")
     (step.results / "comment.md").write_text(comment, encoding="utf-8")
+    (step.results / "report.html").write_text(render_html(comparison, report), encoding="utf-8")
     append(job.summary, render_summary(comparison, key=inputs.key, links=links))
     _write_outputs(step, comparison)
     _hand_over(step, report, comparison)
@@ -176,6 +178,7 @@ def _write_outputs(step: Step, comparison: Comparison) -> None:
         "base-sha": comparison.base.commit if comparison.base else "",
         "report-path": step.results / "report.json",
         "comparison-path": step.results / "comparison.json",
+        "html-path": step.results / "report.html",
     }
     for name, value in outputs.items():
         write_output(step.job.output, name, str(value))
