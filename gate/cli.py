@@ -14,6 +14,7 @@ import click
 from gate import __version__
 from gate.command import FILE, FOLDER, Output, output_options
 from gate.errors import ExitCode, GateError
+from gate.trace import MAX_RUNS
 
 if TYPE_CHECKING:
     from gate.comparison import Comparison
@@ -48,7 +49,7 @@ def validate(paths: tuple[str, ...], config: Path | None, output: Output) -> Non
 @cli.command()
 @click.argument("paths", nargs=-1)
 @click.option("--base", type=FILE, help="A stored report: the pass rates and the usage to expect.")
-@click.option("--runs", type=click.IntRange(1, 100_000), help="Runs per phase, instead of the files' own.")
+@click.option("--runs", type=click.IntRange(1, MAX_RUNS), help="Runs per phase, instead of the files' own.")
 @click.option("--parallel", type=click.IntRange(1, 512), help="Runs at a time.")
 @click.option("--price", "prices", multiple=True, metavar="MODEL=IN/OUT", help="USD for a million tokens; repeatable.")
 @click.option("--config", type=FILE, help="chaos-gate.yaml to read (default: the one in this folder).")
@@ -85,7 +86,7 @@ def plan(
 @cli.command()
 @click.argument("paths", nargs=-1)
 @click.option("--target", metavar="MODULE:CALLABLE", help="The agent's entry point, instead of the files' own.")
-@click.option("--runs", type=click.IntRange(1, 100_000), help="Runs per phase, instead of the files' own.")
+@click.option("--runs", type=click.IntRange(1, MAX_RUNS), help="Runs per phase, instead of the files' own.")
 @click.option("--seed", type=int, help="Seed of the first run, instead of the files' own.")
 @click.option("--parallel", type=click.IntRange(1, 512), help="Runs at a time.")
 @click.option("--timeout-s", type=click.FloatRange(min=0, min_open=True), help="Seconds that one run may take.")

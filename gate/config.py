@@ -16,6 +16,7 @@ from gate.document import explain, read_document
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.format import Isolation
 from gate.policy import KnownFinding, Model, Policy, Removed
+from gate.trace import MAX_RUNS
 
 CONFIG_NAME = "chaos-gate.yaml"
 DEFAULT_STORE = "branch:agent-chaos-baseline"
@@ -34,7 +35,7 @@ class Budget(Model):
 class RunConfig(Model):
     """How the suite is run. `timeout_s` is in seconds per run."""
 
-    runs: Annotated[int, Field(ge=1, le=100_000)] = 40
+    runs: Annotated[int, Field(ge=1, le=MAX_RUNS)] = 40
     parallel: Annotated[int, Field(ge=1, le=512)] = 8
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 120.0
     isolation: Isolation = "fork"
@@ -193,8 +194,8 @@ def read_inputs(environ: Mapping[str, str] | None = None) -> Inputs:
     if not re.fullmatch(r"[a-z0-9-]{1,40}", key):
         raise UsageError(f"must be 1 to 40 of a-z, 0-9 and -, not {key!r}", where="input key")
     runs = get("runs")
-    if runs and not (runs.isdecimal() and 1 <= int(runs) <= 100_000):
-        raise UsageError(f"must be a whole number from 1, not {runs!r}", where="input runs")
+    if runs and not (runs.isdecimal() and 1 <= int(runs) <= MAX_RUNS):
+        raise UsageError(f"must be a whole number from 1 to {MAX_RUNS}, not {runs!r}", where="input runs")
     policy = {name: get(name) for name in POLICY_INPUTS if get(name)}
     for name, value in policy.items():
         if value not in ("fail", "warn"):

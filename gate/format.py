@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue
 
 from gate.policy import ExperimentPolicy, Model, Name, OpenRate, Rate, Severity
+from gate.trace import MAX_RUNS
 
 PUBLIC_VERSION = "agentic-chaos/v1"
 DEPRECATED_VERSION = "agentic-chaos/v1alpha1"
@@ -92,7 +93,7 @@ class Spec(Model):
 
     hypothesis: Text = ""
     target: Target = Target()
-    runs: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    runs: Annotated[int, Field(ge=1, le=MAX_RUNS)] | None = None
     seed: int | None = 0
     baseline: bool = True
     pass_rate: Rate = 1.0

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 from gate import __version__
 from gate.errors import InvalidFileError
 from gate.policy import Category, ExperimentPolicy, Model, Name, OpenRate, Policy, Rate, Severity
-from gate.trace import Outcome
+from gate.trace import MAX_RUNS, Outcome
 
 MAX_BYTES = 20_000_000
 Phase = Literal["baseline", "chaos"]
@@ -17,6 +17,7 @@ Count = Annotated[int, Field(ge=0, le=10_000_000)]
 Total = Annotated[int, Field(ge=0, le=10**15)]
 """A count summed over a suite."""
 Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Runs = Annotated[int, Field(ge=0, le=MAX_RUNS)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 M = TypeVar("M", bound=Model)
 Text = Annotated[str, Field(max_length=4_000)]
@@ -89,8 +90,8 @@ class ProbeReport(Model):
     severity: Severity
     phase: Phase
     threshold: Rate
-    passes: Count
-    runs: Count
+    passes: Runs
+    runs: Runs
     vacuous: Count = 0
     errors: Count = 0
     interval: tuple[Rate, Rate] | None = None

@@ -25,6 +25,9 @@ POINT_TEXTS = {
 POINTS = tuple(POINT_TEXTS)
 """Where a fault can act, in the words of the public format."""
 
+MAX_RUNS = 10_000
+"""The most runs a phase may have: what an exact test still answers in reasonable time and memory."""
+
 Outcome = Literal["ok", "error", "timeout", "crash", "infra", "gate_error"]
 """How a run ended: returned, raised, was stopped, died, met a broken provider, or met a fault of the gate."""
 
