@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+import tracemalloc
 from datetime import date
 
 from gate.compare import compare
@@ -123,7 +124,11 @@ def measure(made_by: str) -> str:
         taken = min(taken, time.perf_counter() - start)
     open_ = {(r.base, r.head) for r in made.rows if r.verdict == "inconclusive" and r.base and r.head}
     distinct = len({((b.passes, b.runs), (h.passes, h.runs)) for b, h in open_})
-    return f"{taken:.2f} s | {len(set(tables))} | {distinct}"
+    forget()
+    tracemalloc.start()
+    compare(base, head, policy=Policy(), today=TODAY)
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    return f"{taken:.2f} s | {len(set(tables))} | {distinct} | {peak:.0f} MiB"
 
 
 def forget() -> None:
@@ -139,8 +144,8 @@ if __name__ == "__main__":
     if len(sys.argv) == 2:
         print(measure(CASES[sys.argv[1]]))
     else:
-        print("| comparison | time | different tables | of them inconclusive |")
-        print("| --- | --- | --- | --- |")
+        print("| comparison | time | different tables | of them inconclusive | peak memory |")
+        print("| --- | --- | --- | --- | --- |")
         for case in CASES:
             done = subprocess.run([sys.executable, __file__, case], capture_output=True, text=True, check=True)
             print(f"| {case} | {done.stdout.strip()} |", flush=True)

@@ -69,6 +69,31 @@ def test_runs_for_power__says_what_is_out_of_reach() -> None:
         stats.runs_for_power(0.95, 0.2, alpha=1e-6)
 
 
+@pytest.mark.parametrize(("base_rate", "drop"), [(0.95, 0.2), (1.0, 0.1), (0.99, 0.05), (0.9, 0.1)])
+def test_about_runs_for_power__is_exact_up_to_two_hundred(base_rate: float, drop: float) -> None:
+    about = stats.about_runs_for_power(base_rate, drop, alpha=0.05, power=0.8, max_runs=2000)
+    assert about == stats.runs_for_power(base_rate, drop)
+
+
+def test_about_runs_for_power__above_is_round_and_near() -> None:
+    about = stats.about_runs_for_power(0.9, 0.05, alpha=0.05, power=0.8, max_runs=2000)
+    assert about is not None
+    assert 540 <= about <= 590  # 540 is the fewest, as the page says
+    assert about % 10 == 0
+
+
+@pytest.mark.parametrize(("alpha", "max_runs"), [(1e-6, 2000), (0.05, 100)], ids=["level of gamma", "limit"])
+def test_about_runs_for_power__none_where_out_of_reach(alpha: float, max_runs: int) -> None:
+    assert stats.about_runs_for_power(0.95, 0.05, alpha=alpha, power=0.8, max_runs=max_runs) is None
+
+
+def test_about_runs_for_power__names_what_is_impossible() -> None:
+    with pytest.raises(ValueError, match=r"min_effect must not exceed base_rate \(0\.3\), got 0\.4"):
+        stats.about_runs_for_power(0.3, 0.4, alpha=0.05, power=0.8, max_runs=100)
+    with pytest.raises(ValueError, match="max_runs must be 1 or more, got 0"):
+        stats.about_runs_for_power(0.9, 0.4, alpha=0.05, power=0.8, max_runs=0)
+
+
 def test_exact_power__certain_rates() -> None:
     assert stats.exact_power(20, 20, 1.0, 0.0) == 1
     assert stats.exact_power(20, 20, 1.0, 1.0) == 0
