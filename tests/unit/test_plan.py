@@ -1,6 +1,7 @@
 """What a suite will take and show. Runs and power for n = 40 and 100 from the tables of docs/statistics.md."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -201,10 +202,7 @@ def test_plan__round_trips_through_json() -> None:
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_render_plan__fits_and_escapes(width: int) -> None:
-    text = 'apiVersion: agentic-chaos/v1\nkind: Experiment\nmetadata: {name: "\\e[31mevil ' + "n" * 150 + '"}\n'
-    text += "spec: {runs: 100000, faults: [{type: error}], probes: [{type: output_matches, params: {pattern: ok}, "
-    text += "min_pass_rate: 0.0}]}"
-    long = parse_experiment(text, "e.yaml")
+    long = replace(parsed(0.0), name="\x1b[31mevil " + "n" * 150)
     spend: dict[str, Any] = {"seconds": 1e7, "model_calls": 10**9, "usage": [usage("gpt-4", 10**9, 10**12, 10**12)]}
     base = stored(phase("baseline", **spend), phase("chaos", **spend))
     shown = render_plan(planned(parsed(), base=base, prices=(GPT,)), width=width)
