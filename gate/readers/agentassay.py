@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StrictBool, TypeAdapter
 
 from gate.readers.base import Reader
 from gate.readers.outline import outline
@@ -50,15 +50,15 @@ class _Summary(Foreign):
 
 
 class _Document(Foreign):
-    results: Items[bool | _Trial] | None = None
-    trials: Items[bool | _Trial] | None = None
-    trial_results: Items[bool | _Trial] | None = None
+    results: Items[StrictBool | _Trial] | None = None
+    trials: Items[StrictBool | _Trial] | None = None
+    trial_results: Items[StrictBool | _Trial] | None = None
     summary: _Summary = _Summary()
     generated_at: str = ""
     attribution: _Attribution = Field(default=_Attribution(), alias="_attribution")
 
 
-_BARE = TypeAdapter(Items[bool | _Trial])
+_BARE = TypeAdapter(Items[StrictBool | _Trial])
 _WRAPPED = TypeAdapter(_Document)
 
 

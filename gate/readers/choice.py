@@ -45,9 +45,9 @@ def read_any(data: bytes, source: str) -> Report:
     """
     if len(data) > MAX_BYTES:
         raise InvalidFileError([f"{source}: larger than {_megabytes(MAX_BYTES)}"], fix="split the suite")
-    if not data.strip():
-        raise InvalidFileError([f"{source}: Invalid JSON or XML: the file is empty"], fix="run the suite again")
     text = data.removeprefix(codecs.BOM_UTF8)
+    if not text[:HEAD_BYTES].strip():
+        raise InvalidFileError([f"{source}: Invalid JSON or XML: the file is empty"], fix="run the suite again")
     reader = _choose(text, source)
     if len(data) > reader.max_bytes:
         raise InvalidFileError([f"{source}: {reader.format}: larger than {_megabytes(reader.max_bytes)}"])
