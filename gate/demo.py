@@ -10,6 +10,7 @@ from pathlib import Path
 from gate.compare import BaseOrigin, compare
 from gate.comparison import Comparison
 from gate.config import Config, RunConfig, agent_environment
+from gate.render.html import render_html
 from gate.render.markdown import render_comment
 from gate.render.terminal import render_terminal
 from gate.report import Report
@@ -43,6 +44,7 @@ def run_demo(folder: Path, note: Callable[[str], None]) -> Demo:
         "report.json": head.to_json(),
         "comparison.json": comparison.to_json(),
         "comment.md": comment,
+        "report.html": render_html(comparison, head),
     }.items():
         (folder / name).write_text(text, encoding="utf-8")
     table = render_terminal(comparison)
