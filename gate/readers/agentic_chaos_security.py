@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from gate.policy import SEVERITY_OF, Category, Rate
 from gate.probes import PROBES
@@ -67,7 +67,7 @@ class _Experiment(Foreign):
     tags: list[str] = Field(default=[], max_length=100)
     verdict: Literal["hypothesis-held", "weakness-found", "inconclusive"]
     reason: str = ""
-    faults: list[dict[str, JsonValue]] = Field(max_length=100)
+    faults: list[dict[str, object]] = Field(max_length=100)
     probes: list[_Counts] = Field(max_length=1_000)
     runs: Items[_Run]
 
@@ -90,6 +90,8 @@ class AgenticChaosSecurityReader(Reader):
     def read(self, data: bytes, source: str) -> Report:
         """Return the report; the counts of every probe must be those of its runs."""
         document = parse(_DOCUMENT, data, source, self.format)
+        if not document:
+            raise refuse(source, "no experiment is in it", fix="run the suite again")
         names = [short(e.name) for e in document]
         if len(names) > 2_000:
             raise refuse(source, f"{len(names):,} experiments; at most 2,000 can be compared at once")

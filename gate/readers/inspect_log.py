@@ -3,7 +3,7 @@
 import math
 from typing import Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from gate.readers.base import Reader
 from gate.readers.outline import outline
@@ -24,18 +24,18 @@ class _Error(Foreign):
 
 
 class _Score(Foreign):
-    value: JsonValue = None
+    value: object = None
     explanation: str | None = None
 
 
 class _Sample(Foreign):
     id: int | str
     epoch: int
-    input: JsonValue
-    target: JsonValue
+    input: object
+    target: object
     scores: dict[str, _Score] | None = None
     error: _Error | None = None
-    error_retries: list[JsonValue] | None = None
+    error_retries: list[object] | None = None
 
 
 class _Config(Foreign):
@@ -165,7 +165,7 @@ def _run(sample: _Sample, scorer: str, source: str) -> tuple[bool | None, str]:
     return verdict, (score.explanation or "") if not verdict else ""
 
 
-def _said(value: JsonValue) -> JsonValue:
+def _said(value: object) -> object:
     """Return the messages of an input without their ids, which differ from run to run."""
     if isinstance(value, list):
         return [_said(item) for item in value]

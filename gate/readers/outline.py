@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 _DEPTH = 3
 
 
+@lru_cache(maxsize=2)
 def outline(head: bytes) -> Mapping[str, str]:
     """Return the first token of every value down to the third level, by path: `results.[].passed` to `true`.
 
@@ -26,6 +28,7 @@ def outline(head: bytes) -> Mapping[str, str]:
                 break
             in_object.pop()
             path.pop()
+            is_key = False
         elif token == b",":
             is_key = bool(in_object and in_object[-1])
         elif token == b":":
