@@ -93,7 +93,9 @@ class AgentAssayReader(Reader):
         rows: dict[str, Row] = {}
         for trial, verdict in zip(trials, passed, strict=True):
             scenario = (trial.scenario_id if isinstance(trial, _Trial) else None) or UNNAMED
-            rows.setdefault(scenario, Row(scenario, [self.type, scenario])).add(verdict)
+            if scenario not in rows:
+                rows[scenario] = Row(scenario, [self.type, scenario])
+            rows[scenario].add(verdict)
         costs = [t.trace.total_cost_usd for t in trials if isinstance(t, _Trial) and t.trace]
         unnamed = rows.keys() == {UNNAMED}
         origin = Origin(

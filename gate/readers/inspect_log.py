@@ -129,10 +129,11 @@ def _rows(log: _Log, samples: list[_Sample], source: str) -> list[Row]:
     for sample in sorted(samples, key=lambda s: s.epoch):
         definition = digest([sample.input if isinstance(sample.input, str) else _said(sample.input), sample.target])
         for scorer in scorers:
-            name = f"{log.eval.task}/{sample.id}/{scorer}"
-            row = rows.setdefault(
-                (str(sample.id), scorer), Row(name, [name, definition], planned=log.eval.config.epochs)
-            )
+            key = str(sample.id), scorer
+            if key not in rows:
+                name = f"{log.eval.task}/{sample.id}/{scorer}"
+                rows[key] = Row(name, [name, definition], planned=log.eval.config.epochs)
+            row = rows[key]
             if row.definition[1] != definition:
                 raise refuse(source, f"sample {sample.id!r:.80} asks different things in different epochs")
             row.add(*_run(sample, scorer, source))

@@ -89,9 +89,10 @@ def _rows(cases: list[Case], source: str) -> tuple[list[Row], list[str]]:
             raise refuse(
                 source, f"{name!r:.120} stands for two different tests, once with repeats that are counted apart"
             )
-        row = rows.setdefault(name, Row(name, ["junit", name], planned=repeated[1] if repeated else 1))
+        if name not in rows:
+            rows[name] = Row(name, ["junit", name], planned=repeated[1] if repeated else 1)
         if case.result != "skipped":
-            row.add({"passed": True, "failed": False, "error": None}[case.result], case.message)
+            rows[name].add({"passed": True, "failed": False, "error": None}[case.result], case.message)
     return [r for r in rows.values() if r.runs], list(_notes(cases, groups, whole, rows.values()))
 
 

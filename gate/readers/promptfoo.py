@@ -149,9 +149,10 @@ def _rows(results: list[_Result], source: str) -> list[Row]:
         alone = description and len(variants[description]) == 1
         name = [description if alone else f"{description} {test[:8]}".strip()]
         name += [name for name in (prompts[at], providers[at]) if name]
-        definition = [name, test]
-        row = rows.setdefault(tuple(name), Row(" / ".join(name), definition))
-        row.add(None if result.failure_reason == ERROR else result.success, result.error or "")
+        key = tuple(name)
+        if key not in rows:
+            rows[key] = Row(" / ".join(name), [name, test])
+        rows[key].add(None if result.failure_reason == ERROR else result.success, result.error or "")
     return list(rows.values())
 
 
