@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import click
 
 from gate import __version__
-from gate.command import FILE, FOLDER, Output, output_options
+from gate.baseline import baseline, merge, record
+from gate.command import FILE, FOLDER, Output, output_options, write
 from gate.errors import ExitCode, GateError
 from gate.trace import MAX_RUNS
 
@@ -223,29 +224,6 @@ def render(file: Path, form: str, report: Path | None, target: Path | None, outp
 
 
 @cli.command()
-@click.argument("report", type=FILE)
-@click.option("--store", default="file:chaos-base.json", show_default=True, help="file:PATH or branch:NAME.")
-@click.option("--key", default="default", show_default=True, help="The id of this gate.")
-@output_options
-def record(report: Path, store: str, key: str, output: Output) -> None:
-    """Store a report as the base of later comparisons."""
-    from gate.store import parse_store
-
-    made = load_report(report)
-    kind, _, place = store.partition(":")
-    if kind == "branch":
-        from gate.config import read_job
-        from gate.github import Client
-
-        job = read_job()
-        with Client(job.repository, job.token, base_url=job.api_url) as client:
-            parse_store(store, key=key, client=client).save(made, ref=made.ref, run_id=job.run_id, attempt=job.attempt)
-    else:
-        parse_store(store, key=key).save(made, ref=made.ref, run_id=0)
-    output.note(f"stored {made.commit or report} in {place}")
-
-
-@cli.command()
 @click.option("--step", type=click.Choice(["prepare", "run", "publish"]), required=True, help="Which part to do.")
 @click.option("--state", type=FOLDER, required=True, help="What prepare leaves to the later steps.")
 @click.option("--results", type=FOLDER, required=True, help="Where run and publish write.")
@@ -302,19 +280,8 @@ def load_report(path: Path, policy: "Policy | None" = None) -> "Report":
     return read_file(path, policy)
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file, its folder made if needed.
-
-    Raises:
-        BrokenEnvironmentError: it cannot be written.
-    """
-    from gate.errors import BrokenEnvironmentError
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BrokenEnvironmentError(f"cannot be written: {error.strerror}", where=str(path)) from None
+for command in (record, merge, baseline):
+    cli.add_command(command)
 
 
 def main() -> NoReturn:

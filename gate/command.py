@@ -45,3 +45,18 @@ def output_options(command: F) -> F:
     call = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(call)
     call = click.option("--quiet", is_flag=True, help="Print nothing but errors.")(call)
     return click.option("--no-color", is_flag=True, help="Print without colour.")(call)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, its folder made if needed.
+
+    Raises:
+        BrokenEnvironmentError: it cannot be written.
+    """
+    from gate.errors import BrokenEnvironmentError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BrokenEnvironmentError(f"cannot be written: {error.strerror}", where=str(path)) from None

@@ -306,6 +306,11 @@ def read_remote() -> Remote:
     return Remote(repository, token, env.get("GITHUB_API_URL") or "https://api.github.com")
 
 
+def read_run() -> tuple[int, int]:
+    """Return the id and the attempt of the workflow run; 0 and 1 outside of one."""
+    return int(os.environ.get("GITHUB_RUN_ID") or 0), int(os.environ.get("GITHUB_RUN_ATTEMPT") or 1)
+
+
 def is_live_terminal(stream: TextIO) -> bool:
     """Return whether text on a stream can be drawn over: a terminal, not a log that pretends to be one."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("CI")

@@ -16,6 +16,31 @@ from tests.double import GitHubDouble
 ROOT = Path(__file__).parents[2]
 TOKEN = "ghs_" + "s3cret" * 6
 BIN = Path(sys.executable).parent
+UPLOAD = """
+name: upload
+inputs: {name: {required: true}, path: {required: true}, if-no-files-found: {default: warn}}
+runs:
+  using: composite
+  steps:
+    - shell: bash
+      env: {NAME: "${{ inputs.name }}", FROM: "${{ inputs.path }}"}
+      run: |
+        mkdir -p "$ARTIFACTS/$NAME"
+        if [ -d "$FROM" ]; then cp -r "$FROM/." "$ARTIFACTS/$NAME"; else cp "$FROM" "$ARTIFACTS/$NAME"; fi
+"""
+DOWNLOAD = """
+name: download
+inputs: {pattern: {required: true}, path: {required: true}}
+runs:
+  using: composite
+  steps:
+    - shell: bash
+      env: {PATTERN: "${{ inputs.pattern }}", TO: "${{ inputs.path }}"}
+      run: |
+        mkdir -p "$TO"
+        for one in "$ARTIFACTS"/$PATTERN; do if [ -d "$one" ]; then cp -r "$one" "$TO"; fi; done
+"""
+"""What stands in for the actions that keep artifacts: a folder."""
 
 
 def readme_workflow(name: str) -> str:
@@ -46,6 +71,19 @@ class UserRepository:
     path: Path
     double: GitHubDouble
     environment: dict[str, str] = field(default_factory=dict)
+    token: str = TOKEN
+
+    @property
+    def artifacts(self) -> Path:
+        """Return where jobs leave artifacts, a folder each."""
+        return self.path.parent / "artifacts"
+
+    def stub(self, name: str, text: str) -> Path:
+        """Return the folder of an action that stands in for one of GitHub's."""
+        folder = self.path.parent / name
+        folder.mkdir(exist_ok=True)
+        (folder / "action.yml").write_text(text, encoding="utf-8")
+        return folder
 
     @property
     def action(self) -> Path:
@@ -104,7 +142,15 @@ class UserRepository:
         settings = {"GITHUB_API_URL": self.double.url, "GITHUB_REPOSITORY": self.double.repository, **environment}
         command = [str(BIN / "act"), event, "--platform", "ubuntu-latest=-self-hosted"]
         command += ["--eventpath", str(event_file), "--workflows", ".github/workflows"]
-        command += ["--local-repository", f"org/agent-chaos-gate@v1={self.action}", "--secret", f"GITHUB_TOKEN={TOKEN}"]
+        command += [
+            "--local-repository",
+            f"org/agent-chaos-gate@v1={self.action}",
+            "--secret",
+            f"GITHUB_TOKEN={self.token}",
+        ]
+        for name, text in (("upload-artifact", UPLOAD), ("download-artifact", DOWNLOAD)):
+            command += ["--local-repository", f"actions/{name}@v4={self.stub(name, text)}"]
+        settings["ARTIFACTS"] = str(self.artifacts)
         for name, value in settings.items():
             command += ["--env", f"{name}={value}"]
         home = self.path.parent / "home"

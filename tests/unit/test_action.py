@@ -59,7 +59,7 @@ def variables(step: dict[str, Any]) -> dict[str, str]:
 
 
 def test_inputs__each_reaches_a_step_under_its_name() -> None:
-    seen = {}
+    seen: dict[str, str] = {}
     for step in (PREPARE, RUN, PUBLISH):
         seen |= variables(step)
     seen.pop("INPUT_JOB_STATUS")

@@ -12,6 +12,7 @@ GATE = Path(__file__).parents[2] / "gate"
 LAYERS = [
     {"__main__"},
     {"cli"},
+    {"baseline"},
     {"command", "demo", "pipeline"},
     {"publish", "suite"},
     {"engine", "readers", "store", "render", "schema"},
