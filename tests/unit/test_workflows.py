@@ -54,7 +54,6 @@ def test_own__pull_requests_meet_no_token_that_writes() -> None:
 )
 def test_linters__are_clean(command: list[str]) -> None:
     program = shutil.which(command[0], path=str(Path(sys.executable).parent))
-    if program is None:
-        pytest.skip(f"{command[0]} is not installed")
+    assert program, "run `make setup`"
     done = subprocess.run([program, *command[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
