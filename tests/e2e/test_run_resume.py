@@ -84,8 +84,13 @@ def finish(folder: Path, *arguments: str) -> str:
 
 def timeless(path: Path) -> Any:
     """Return a report without its times."""
-    report = json.loads(path.read_text())
-    return {k: v for k, v in report.items() if k not in ("started_at", "ended_at")}
+
+    def without(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: without(v) for k, v in value.items() if k not in ("started_at", "ended_at", "seconds")}
+        return [without(item) for item in value] if isinstance(value, list) else value
+
+    return without(json.loads(path.read_text()))
 
 
 def runs_in(journal: Path) -> int:
