@@ -18,7 +18,6 @@ from gate.errors import ExitCode, GateError
 from gate.trace import MAX_RUNS
 
 if TYPE_CHECKING:
-    from gate.comparison import Comparison
     from gate.policy import Policy
     from gate.render.progress import Progress
     from gate.report import Report
@@ -168,33 +167,23 @@ def progress(output: Output) -> "Progress":
 @output_options
 def compare(base: Path, head: Path, config: Path | None, target: Path, output: Output) -> None:
     """Compare two reports under the base's policy; exit with the gate's code."""
+    from gate.compare import compare as compare_reports
     from gate.config import load_config
     from gate.render.terminal import render_terminal
 
     settings = load_config(config, Path.cwd())
-    sides = load_report(base, settings.policy), load_report(head, settings.policy)
-    made = compared(*sides, settings.removed, settings.known_findings)
+    of_base, of_head = load_report(base, settings.policy), load_report(head, settings.policy)
+    made = compare_reports(
+        of_base,
+        of_head,
+        policy=of_base.policy,
+        today=datetime.now(UTC).date(),
+        removed=settings.removed,
+        known_findings=settings.known_findings,
+    )
     write(target, made.to_json())
     output.result(render_terminal(made, colour=output.colour), made.to_json())
     sys.exit(made.exit_code)
-
-
-def compared(base: "Report", head: "Report", removed: Any, known_findings: Any) -> "Comparison":
-    """Compare two reports of one tool today, under the base's policy."""
-    from gate.compare import BaseOrigin
-    from gate.compare import compare as compare_reports
-    from gate.readers import check_same_tool, limit_notices
-
-    check_same_tool(base, head)
-    return compare_reports(
-        base,
-        head,
-        policy=base.policy,
-        today=datetime.now(UTC).date(),
-        removed=removed,
-        known_findings=known_findings,
-        origin=BaseOrigin(notices=limit_notices(base, head)),
-    )
 
 
 @cli.command()

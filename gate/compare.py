@@ -54,8 +54,13 @@ def compare(
     """Compare two reports under a policy; `today` (UTC) decides which known findings have expired.
 
     Raises:
-        InvalidFileError: a report without experiments.
+        InvalidFileError: a report without experiments, or two of different tools.
     """
+    if base is not None and base.tool.name != head.tool.name:
+        raise InvalidFileError(
+            [f"base was written by {base.tool.name}, head by {head.tool.name}: their counts mean different things"],
+            fix="compare two reports of one tool; in the action, give each tool a gate of its own (`key`)",
+        )
     for side, report in (("base", base), ("head", head)):
         if report is not None and not report.experiments:
             raise InvalidFileError([f"the {side} report has no experiments"], fix="run the suite again")

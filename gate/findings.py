@@ -190,7 +190,7 @@ def find_warnings(
     today: date,
 ) -> list[Notice]:
     """Return what the reader must know beside the rows."""
-    notices = []
+    notices = _limits(base, head)
     if base is not None and head.policy != policy:
         changed = [k for k, v in head.policy.model_dump().items() if v != policy.model_dump()[k]]
         notices.append(Notice(kind="policy_differs", detail=", ".join(changed)))
@@ -227,6 +227,19 @@ def find_warnings(
         if pair.head and (lost := lost_runs(pair.head)):
             notices.append(Notice(kind="infra", experiment=pair.name, detail=str(lost)))
     return list(dict.fromkeys(notices))
+
+
+def _limits(base: Report | None, head: Report) -> list[Notice]:
+    """Return what the formats of the reports cannot say: once for both, then what holds of one side only."""
+    of_base = base.limits if base else head.limits
+    sides = (
+        ("", [text for text in head.limits if text in of_base]),
+        ("base ", [text for text in of_base if text not in head.limits]),
+        ("head ", [text for text in head.limits if text not in of_base]),
+    )
+    return [
+        Notice(kind="other", detail=f"{side}{head.tool.name}: {text}"[:4000]) for side, said in sides for text in said
+    ]
 
 
 def _own_claims_differ(pair: Pair) -> list[str]:

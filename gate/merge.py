@@ -24,7 +24,8 @@ def merge_reports(reports: Sequence[tuple[str, Report]]) -> Report:
         for what, one, other in (
             ("commit", first.commit, report.commit),
             ("tested tree", first.tested_tree, report.tested_tree),
-            ("version of the gate", first.tool.version, report.tool.version),
+            ("tool", first.tool.name, report.tool.name),
+            ("version of the tool", first.tool.version, report.tool.version),
         ):
             if one != other:
                 problems.append(f"{source}: has another {what} than {first_source}")
@@ -54,5 +55,6 @@ def merge_reports(reports: Sequence[tuple[str, Report]]) -> Report:
                 model_calls=sum(calls) if len(calls) == len(reports) else None,
             ),
             "experiments": sorted((e for _, r in reports for e in r.experiments), key=lambda e: e.name),
+            "limits": sorted({text for _, r in reports for text in r.limits}),
         }
     )

@@ -48,8 +48,7 @@ def publish(step: Step) -> int:
             raise UsageError("the report is of another commit", where=str(report_path))
         if step.inputs.mode == "run":
             return _leave_report(step, report)
-        base_path = step.state / "base.json"
-        base = read_report(base_path.read_bytes(), str(base_path)) if base_path.exists() else None
+        base = _read_base(step, state, report)
         comparison = compare(
             base,
             report,
@@ -63,6 +62,19 @@ def publish(step: Step) -> int:
         _tell_failure(step, state, str(error))
         raise
     return _publish_comparison(step, state, report, comparison)
+
+
+def _read_base(step: Step, state: State, head: Report) -> Report | None:
+    """Return the base, if there is one; a branch whose suite moved to another tool starts anew."""
+    path = step.state / "base.json"
+    if not path.exists():
+        return None
+    base = read_report(path.read_bytes(), str(path))
+    if state.record_ref and base.tool.name != head.tool.name:
+        text = f"the stored base was written by {base.tool.name}, this report by {head.tool.name}: nothing is compared"
+        step.say(workflow_command("warning", text))
+        return None
+    return base
 
 
 def _leave_report(step: Step, report: Report) -> int:

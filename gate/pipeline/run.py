@@ -9,7 +9,8 @@ from gate.config import GitHubJob, agent_environment, agent_python, load_config
 from gate.errors import BrokenEnvironmentError, ExitCode, InvalidFileError
 from gate.merge import merge_reports
 from gate.pipeline.step import State, Step, clear_folder, is_plain_file
-from gate.report import MAX_BYTES, Report, read_report
+from gate.readers import read_file
+from gate.report import Report, Tool
 from gate.suite import Commit, git_commit, load_experiments, run_and_report
 
 MAX_REPORTS = 256
@@ -21,7 +22,7 @@ def run(step: Step) -> int:
     state = step.read_state()
     if state.job != "gate":
         return ExitCode.OK
-    report = _merge(step) if step.inputs.reports else _guarded(step.job, lambda: _run_suite(step, state))
+    report = _merge(step, state) if step.inputs.reports else _guarded(step.job, lambda: _run_suite(step, state))
     # No process of the agent is left by now; what it may have put in the place of our files goes.
     clear_folder(step.results)
     (step.results / "report.json").write_text(report.to_json(), encoding="utf-8")
@@ -51,8 +52,11 @@ def _run_suite(step: Step, state: State) -> Report:
     )
 
 
-def _merge(step: Step) -> Report:
-    """Read and merge what the input `reports` names; other jobs made it, so it is read as hostile."""
+def _merge(step: Step, state: State) -> Report:
+    """Read and merge what the input `reports` names; other jobs made it, so it is read as hostile.
+
+    Files of other tools name no commit: that they are of the one that is judged is the workflow's word.
+    """
     root = step.job.workspace
     found = sorted({p for pattern in step.inputs.reports for p in _files(root, pattern)})
     if not found:
@@ -60,12 +64,10 @@ def _merge(step: Step) -> Report:
         raise BrokenEnvironmentError("no file matches", where="input reports", fix=fix)
     if len(found) > MAX_REPORTS:
         raise InvalidFileError([f"input reports: {len(found)} files match, more than {MAX_REPORTS}"])
-    reports = []
-    for path in found:
-        if path.stat().st_size > MAX_BYTES:
-            raise InvalidFileError([f"{path}: larger than {MAX_BYTES // 1_000_000} MB"])
-        reports.append((str(path), read_report(path.read_bytes(), str(path))))
-    return merge_reports(reports)
+    report = merge_reports([(str(path), read_file(path, state.policy)) for path in found])
+    if report.tool.name == Tool().name:
+        return report
+    return report.model_copy(update={"commit": state.head_sha, "ref": state.record_ref})
 
 
 def _files(root: Path, pattern: str) -> list[Path]:

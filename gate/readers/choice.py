@@ -1,4 +1,4 @@
-"""Which reader a file is for, what no reader sees, and what two reports must share to be compared."""
+"""Which reader a file is for, and what is refused before one sees it."""
 
 import codecs
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from gate.comparison import Notice
 from gate.errors import InvalidFileError
 from gate.policy import Policy
 from gate.readers.base import MAX_BYTES, READERS, Reader
@@ -59,33 +58,6 @@ def read_any(data: bytes, source: str) -> Report:
     except ValidationError as error:
         why = error.errors(include_input=False, include_url=False)[0]["msg"]
         raise InvalidFileError([f"{source}: {reader.format}: does not fit into a report: {why}"]) from None
-
-
-def check_same_tool(base: Report, head: Report) -> None:
-    """Refuse to compare counts of two tools, which count different things.
-
-    Raises:
-        InvalidFileError: the two reports were not written by one tool.
-    """
-    if base.tool.name != head.tool.name:
-        raise InvalidFileError(
-            [f"base was written by {base.tool.name}, head by {head.tool.name}: their counts mean different things"],
-            fix="compare two reports of one tool",
-        )
-
-
-def limit_notices(base: Report, head: Report) -> tuple[Notice, ...]:
-    """Return what the formats of two reports cannot say: once for both, then what holds of one side only."""
-    texts = {
-        "": [t for t in head.limits if t in base.limits],
-        "base ": [t for t in base.limits if t not in head.limits],
-        "head ": [t for t in head.limits if t not in base.limits],
-    }
-    return tuple(
-        Notice(kind="other", detail=f"{side}{head.tool.name}: {text}"[:4000])
-        for side, said in texts.items()
-        for text in said
-    )
 
 
 def _choose(data: bytes, source: str) -> Reader:

@@ -33,7 +33,8 @@ def test_merge__of_one_is_itself_sorted() -> None:
 
 
 def test_merge__does_not_depend_on_the_order() -> None:
-    one, two = ("1", shard("a")), ("2", shard("b"))
+    one, two = ("1", shard("a", limits=["no seeds"])), ("2", shard("b", limits=["no seeds", "no commit"]))
+    assert merge_reports([one, two]).limits == ["no commit", "no seeds"]
     assert merge_reports([one, two]) == merge_reports([two, one])
 
 
@@ -44,9 +45,10 @@ def test_merge__does_not_depend_on_the_order() -> None:
         (shard("b", commit="b" * 40), "another commit"),
         (shard("b", tested_tree="t"), "another tested tree"),
         (shard("b", policy=Policy(alpha=0.01)), "another policy"),  # type: ignore[call-arg]
-        (shard("b", tool=shard().tool.model_copy(update={"version": "9"})), "another version of the gate"),
+        (shard("b", tool=shard().tool.model_copy(update={"version": "9"})), "another version of the tool"),
+        (shard("b", tool=shard().tool.model_copy(update={"name": "JUnit XML"})), "another tool than"),
     ],
-    ids=["experiment", "commit", "tree", "policy", "tool"],
+    ids=["experiment", "commit", "tree", "policy", "version", "tool"],
 )
 def test_merge__refuses_what_does_not_belong_together(other: Report, problem: str) -> None:
     with pytest.raises(InvalidFileError, match=problem):

@@ -597,6 +597,65 @@ def test_reports__that_conflict_are_refused(job: Job) -> None:
     assert "has another commit" in job.log
 
 
+def junit(job: Job, name: str, passes: int, test: str = "test_refund") -> None:
+    """Write the JUnit file of one test that pytest-repeat ran 40 times."""
+    cases = [f'<testcase name="{test}[{n}-40]">{"" if n <= passes else "<failure/>"}</testcase>' for n in range(1, 41)]
+    path = job.workspace / "reports" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>")
+
+
+@pytest.mark.parametrize(("passes", "code", "verdict"), [(40, 0, "pass"), (20, 1, "fail")], ids=["unchanged", "worse"])
+def test_reports__of_another_tool_are_stored_and_judged(job: Job, passes: int, code: int, verdict: str) -> None:
+    base = job.double.commit_files("main", {"agent.py": b"1"})
+    junit(job, "refund.xml", 40)
+    job.start("push", EVENTS.push(after=base), reports="reports/*.xml")
+    assert job.all() == (0, 0, 0)
+    head = job.double.commit_files("feature", {"agent.py": b"2"}, parents=[base])
+    job.double.open_pull(7, "main", base, "feature", head)
+    junit(job, "refund.xml", passes)
+    start_pull(job, base, head, reports="reports/*.xml", comment="always")
+    assert job.all() == (0, 0, code)
+    assert (job.outputs["verdict"], job.outputs["base-sha"]) == (verdict, base)
+    assert "JUnit XML: no thresholds, severities, seeds or commit in the file" in job.double.comments(7)[0].body
+
+
+def test_reports__of_another_tool_are_merged_with_their_own_kind_only(job: Job) -> None:
+    base, head = pull(job.double)
+    junit(job, "a.xml", 40)
+    junit(job, "b.xml", 40, test="test_lookup")
+    start_pull(job, base, head, reports="reports/*")
+    assert job.all() == (0, 0, 0)
+    leg(job, "alpha", head)
+    start_pull(job, base, head, reports="reports/*.xml reports/**/*.json")
+    assert job.all() == (0, 2, 2)
+    assert "has another tool than" in job.log
+
+
+def test_reports__that_cannot_be_read_are_no_verdict(job: Job) -> None:
+    base, head = pull(job.double)
+    junit(job, "a.xml", 40)
+    (job.workspace / "reports/b.xml").write_text("<testsuites><testsuite>")
+    start_pull(job, base, head, reports="reports/*.xml")
+    assert job.all() == (0, 2, 2)
+    assert "b.xml:1: not well-formed XML" in job.log
+    assert job.double.check_runs(head)[0].conclusion == "failure"
+
+
+def test_tool__that_changes_is_refused_in_a_pull_request_and_a_new_start_on_the_branch(job: Job) -> None:
+    base, head = pull(job.double)
+    job.store(suite_report(base))
+    junit(job, "a.xml", 40)
+    start_pull(job, base, head, reports="reports/*.xml")
+    assert job.all() == (0, 0, 2)
+    assert "base was written by agent-chaos-gate, head by JUnit XML" in job.log
+    merged = job.double.commit_files("main", {"agent.py": b"2"}, parents=[base])
+    job.start("push", EVENTS.push(after=merged), reports="reports/*.xml")
+    assert job.all() == (0, 0, 0)
+    assert "nothing is compared" in job.log
+    assert "stored as base of main" in job.log
+
+
 @pytest.mark.parametrize(
     ("event", "inputs", "text"),
     [

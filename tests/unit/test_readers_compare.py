@@ -9,9 +9,11 @@ from click.testing import CliRunner, Result
 
 from gate.cli import cli
 from gate.compare import compare
+from gate.comparison import Comparison
 from gate.errors import InvalidFileError
-from gate.readers import check_same_tool, limit_notices, read_any
+from gate.readers import read_any
 from gate.render.markdown import render_summary
+from gate.report import Report
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 AGENTASSAY = str(SAMPLES / "agentassay/base.json"), str(SAMPLES / "agentassay/head.json")
@@ -21,6 +23,10 @@ AGENTASSAY = str(SAMPLES / "agentassay/base.json"), str(SAMPLES / "agentassay/he
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def judged(base: Report | None, head: Report) -> Comparison:
+    return compare(base, head, policy=head.policy, today=date(2026, 1, 1))
 
 
 def run(*arguments: str) -> Result:
@@ -77,14 +83,15 @@ def test_compare__an_absent_file_is_named(here: Path) -> None:
 def test_same_tool__is_kept_by_a_stored_report() -> None:
     head = read_any((SAMPLES / "promptfoo/out.json").read_bytes(), "out.json")
     base = read_any(head.to_json().encode(), "stored.json")
-    check_same_tool(base, head)
+    assert judged(base, head).verdict == "inconclusive"
 
 
 def test_limits__are_told_once_for_both_and_apart_for_one() -> None:
     base = read_any(b"[true, false]", "base.json")
     head = read_any(b'[{"scenario_id": "a", "passed": true}]', "head.json")
-    details = [n.detail for n in limit_notices(base, head)]
+    details = [n.detail for n in judged(base, head).warnings]
     assert [d.partition(":")[0] for d in details] == ["AgentAssay", "AgentAssay", "base AgentAssay"]
+    assert [n.detail.partition(":")[0] for n in judged(None, base).warnings] == ["AgentAssay"] * 3
 
 
 @pytest.mark.parametrize(
@@ -92,7 +99,4 @@ def test_limits__are_told_once_for_both_and_apart_for_one() -> None:
 )
 def test_limits__are_shown_in_full(name: str) -> None:
     report = read_any((SAMPLES / name).read_bytes(), name)
-    made = compare(report, report, policy=report.policy, today=date(2026, 1, 1)).model_copy(
-        update={"warnings": list(limit_notices(report, report))}
-    )
-    assert "…" not in render_summary(made).partition("Notes")[2].partition("<details>")[0]
+    assert "…" not in render_summary(judged(report, report)).partition("Notes")[2].partition("<details>")[0]
