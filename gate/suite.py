@@ -13,7 +13,7 @@ from pathlib import Path
 from gate.config import Config, agent_secrets, read_text
 from gate.document import read_document
 from gate.engine import RunSettings, plan, run_suite
-from gate.engine.journal import Header, Journal, read_records
+from gate.engine.journal import Header, Journal, read_header, read_records
 from gate.engine.redact import Redactor
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.experiment import Experiment, load_suite
@@ -132,7 +132,6 @@ def run_and_report(
         UsageError: the journal to go on with belongs to another suite or commit, or to other settings.
         BrokenEnvironmentError: the agent does not start, or an experiment ends without a valid run.
     """
-    started = datetime.now(UTC)
     digest = suite_digest(experiments)
     with tempfile.TemporaryDirectory(prefix="chaos-gate-") as scratch:
         settings = RunSettings(
@@ -153,7 +152,7 @@ def run_and_report(
             budget_s=None if config.run.budget.minutes is None else config.run.budget.minutes * 60,
         )
         path = journal or Path(scratch, "journal.jsonl")
-        header = Header.of(digest, settings, commit=commit.sha)
+        header = Header.of(digest, settings, commit=commit.sha, started_at=_now())
         opened, done = Journal.resume(path, header) if resume else (Journal.create(path, header), frozenset())
         if on_plan is not None:
             planned = Counter(p.key[:2] for p in plan(experiments, settings))
@@ -167,6 +166,7 @@ def run_and_report(
             tokens_used = sum(record.tokens for record in read_records(path)) if done else 0
             run_suite(experiments, settings, on_record=keep, done=done, tokens_used=tokens_used)
         tallies = {e.name: Tally(e) for e in experiments}
+        started_at = read_header(path).started_at
         spend = _read_journal(path, tallies)
     for name, tally in tallies.items():
         unlucky = tally.runs == 0 and spend.runs > 0  # the budget was used up before its turn
@@ -176,8 +176,8 @@ def run_and_report(
         commit=commit.sha,
         ref=commit.ref,
         tested_tree=commit.tree,
-        started_at=_iso(started),
-        ended_at=_iso(datetime.now(UTC)),
+        started_at=started_at,
+        ended_at=_now(),
         suite=Suite(digest=digest),
         spend=spend,
         policy=config.policy,
@@ -220,5 +220,5 @@ def suite_digest(experiments: Sequence[Experiment]) -> str:
     return hashlib.sha256("".join(e.digest for e in experiments).encode()).hexdigest()[:16]
 
 
-def _iso(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

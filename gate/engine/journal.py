@@ -15,7 +15,10 @@ from gate.report import Phase, RunRecord, Text
 
 
 class Header(Model):
-    """What a journal belongs to: the suite by its digest, and the settings that change what a run is."""
+    """What a journal belongs to: the suite by its digest, and the settings that change what a run is.
+
+    `started_at` is when it was begun, which whoever goes on with it keeps.
+    """
 
     schema_version: Literal[1] = 1
     suite: Name
@@ -26,9 +29,10 @@ class Header(Model):
     timeout_s: float
     isolation: Isolation
     commit: Text = ""
+    started_at: Name
 
     @classmethod
-    def of(cls, suite: str, settings: RunSettings, *, commit: str = "") -> Self:
+    def of(cls, suite: str, settings: RunSettings, *, started_at: str, commit: str = "") -> Self:
         """Return the header for a suite's digest, its settings and the commit that is checked out."""
         return cls(
             suite=suite,
@@ -39,6 +43,7 @@ class Header(Model):
             timeout_s=settings.limit_s or settings.timeout_s,
             isolation=settings.isolation,
             commit=commit,
+            started_at=started_at,
         )
 
 
@@ -81,6 +86,7 @@ class Journal:
         if not path.exists() or b"\n" not in _start(path):
             return cls.create(path, header), set()
         written = read_header(path)
+        header = header.model_copy(update={"started_at": written.started_at})
         if written != header:
             named = [name for name in type(header).model_fields if getattr(written, name) != getattr(header, name)]
             raise UsageError(

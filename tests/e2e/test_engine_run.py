@@ -265,7 +265,7 @@ path = Path(sys.argv[1])
 chosen = settings(path.parent / "scratch", parallel=4)
 faults = [{"type": "control_outage", "probability": 0.3}]
 suite = [experiment("polite:guarded", runs=60, seed=7, faults=faults)]
-journal, done = Journal.resume(path, Header.of("digest", chosen))
+journal, done = Journal.resume(path, Header.of("digest", chosen, started_at="now"))
 with journal:
     run_suite(suite, chosen, on_record=journal.append, done=done)
 """

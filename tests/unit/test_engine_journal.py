@@ -19,6 +19,7 @@ def header(**changes: Any) -> Header:
         "target": None,
         "timeout_s": 60.0,
         "isolation": "fork",
+        "started_at": "2026-01-01T00:00:00Z",
     }
     return Header(**values | changes)
 
@@ -73,6 +74,12 @@ def test_resume__drops_a_torn_last_line(path: Path, torn: int) -> None:
     with journal:
         journal.append(record(2))
     assert list(read_records(path)) == [*RECORDS, record(2)]
+
+
+def test_resume__keeps_the_time_of_the_first_start(path: Path) -> None:
+    journal, _ = Journal.resume(path, header(started_at="2026-01-02T00:00:00Z"))
+    journal.__exit__()
+    assert read_header(path).started_at == "2026-01-01T00:00:00Z"
 
 
 @pytest.mark.parametrize("left", ["", '{"schema_ver'], ids=["empty", "torn header"])
