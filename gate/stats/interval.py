@@ -1,9 +1,8 @@
 """One rate: the Wilson score interval, what it says about a threshold, and how many runs it takes to say it."""
 
 import math
+from statistics import NormalDist
 from typing import Literal, NamedTuple
-
-from scipy.special import ndtri
 
 from gate.stats.checks import check_count, check_level, check_passes, check_rate
 
@@ -22,7 +21,7 @@ def wilson_interval(passes: int, runs: int, confidence: float = 0.95) -> Interva
     """
     check_passes("passes", passes, "runs", runs)
     check_level("confidence", confidence)
-    z2 = float(ndtri((1 + confidence) / 2)) ** 2
+    z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
     failures = runs - passes
     middle = passes + z2 / 2
     half = math.sqrt(z2 * (passes * (failures / runs) + z2 / 4))
@@ -56,7 +55,7 @@ def runs_needed(threshold: float, confidence: float = 0.95) -> int:
     check_level("confidence", confidence)
     if threshold == 1:
         raise ValueError(f"threshold must be below 1, got {threshold!r}: no number of runs proves a rate of 1")
-    z2 = float(ndtri((1 + confidence) / 2)) ** 2
+    z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
     runs = max(1, math.ceil(z2 * threshold / (1 - threshold)))  # low end of n/n is n / (n + z2)
     while runs > 1 and wilson_interval(runs - 1, runs - 1, confidence).low >= threshold:
         runs -= 1

@@ -144,6 +144,18 @@ def test_exact_power__unchanged_suite_without_control_blocks_falsely(probes: int
     assert 1 - (1 - stats.exact_power(40, 40, 0.95, 0.95)) ** probes == pytest.approx(chance, abs=5e-3)
 
 
-def test_import__does_not_load_scipy_stats() -> None:
-    code = "import sys, gate.stats; sys.exit('scipy.stats' in sys.modules)"
+@pytest.mark.parametrize(
+    ("name", "heavy"), [("exact_test", "scipy.stats"), ("runs_for_power", "scipy.stats"), ("wilson_interval", "numpy")]
+)
+def test_import__does_not_load_what_starts_slowly(name: str, heavy: str) -> None:
+    code = f"import sys; from gate.stats import {name}; sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_import__of_what_is_not_there_is_an_error() -> None:
+    with pytest.raises(ImportError, match="no_such_test"):
+        from gate.stats import no_such_test  # type: ignore[attr-defined]  # noqa: F401 (it must fail)
+
+
+def test_import__every_public_name_is_there() -> None:
+    assert all(getattr(stats, name).__module__.startswith("gate.stats.") for name in stats.__all__ if name != "Test")
