@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CATALOGUE := $(VENV)/catalogue
+# One more than there are processors: many tests wait for a process of their own.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: setup demo test test-browser lint format bench lock clean
 
@@ -22,7 +24,7 @@ demo: setup
 	$(BIN)/agent-chaos-gate demo --output demo-output
 
 test: setup lint
-	$(BIN)/python -m pytest -n auto -m "not browser"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not browser"
 
 test-browser: setup
 	test -x /usr/bin/chromium || test "$$(id -u)" != 0 || { apt-get update && apt-get install --yes --no-install-recommends chromium; }

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from gate.engine import PlannedRun, plan, run_suite, worker
-from gate.engine.journal import read_records
 from gate.errors import BrokenEnvironmentError, UsageError
 from gate.report import RunRecord
 from tests.e2e.engine_agents.harness import AGENTS, experiment, run, run_one, settings
@@ -253,43 +252,6 @@ def test_gate__that_is_killed_leaves_no_process_behind(number: signal.Signals, f
     process.send_signal(number)
     process.wait(10)
     wait_until(lambda: not any(alive(int(m.read_text())) for m in markers))
-
-
-RESUMABLE = """
-import sys
-from pathlib import Path
-from tests.e2e.engine_agents.harness import experiment, settings
-from gate.engine import run_suite
-from gate.engine.journal import Header, Journal
-path = Path(sys.argv[1])
-chosen = settings(path.parent / "scratch", parallel=4)
-faults = [{"type": "control_outage", "probability": 0.3}]
-suite = [experiment("polite:guarded", runs=60, seed=7, faults=faults)]
-journal, done = Journal.resume(path, Header.of("digest", chosen, started_at="now"))
-with journal:
-    run_suite(suite, chosen, on_record=journal.append, done=done)
-"""
-
-
-def test_journal__after_kill_9_ends_like_an_uninterrupted_one(folder: Path) -> None:
-    def start(name: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", RESUMABLE, str(folder / name)]
-        return subprocess.Popen(command, cwd=Path(__file__).parents[2])
-
-    assert start("whole").wait(60) == 0
-    killed = folder / "killed"
-    for lines in (1, 25, 80):
-        process = start("killed")
-        wait_until(lambda lines=lines: killed.exists() and killed.read_bytes().count(b"\n") > lines)
-        process.kill()
-        process.wait()
-    assert start("killed").wait(60) == 0
-
-    def records(path: Path) -> list[RunRecord]:
-        return sorted(comparable(list(read_records(path))), key=lambda r: (r.phase, r.index))
-
-    assert len(records(killed)) == 120
-    assert records(killed) == records(folder / "whole")
 
 
 def wait_until(condition: Any, limit_s: float = 10.0) -> None:
