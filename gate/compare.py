@@ -16,6 +16,8 @@ from gate.comparison import (
     Side,
     Verdict,
 )
+from gate.confirm import confirm_rows
+from gate.confirmation import Confirmation
 from gate.errors import ExitCode, InvalidFileError
 from gate.findings import (
     Pair,
@@ -29,7 +31,7 @@ from gate.findings import (
 )
 from gate.policy import Blocking, KnownFinding, Policy, Removed
 from gate.report import Report
-from gate.rows import compare_rows
+from gate.rows import compare_rows, draft_rows
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,11 @@ def compare(
     removed: Sequence[Removed] = (),
     known_findings: Sequence[KnownFinding] = (),
     origin: BaseOrigin = BaseOrigin(),
+    confirmation: Confirmation | None = None,
 ) -> Comparison:
     """Compare two reports under a policy; `today` (UTC) decides which known findings have expired.
+
+    `confirmation`: what was run again; None where nothing could be, since there are reports only.
 
     Raises:
         InvalidFileError: a report without experiments, or two of different tools.
@@ -65,7 +70,7 @@ def compare(
         if report is not None and not report.experiments:
             raise InvalidFileError([f"the {side} report has no experiments"], fix="run the suite again")
     pairs = pair_up(base, head)
-    rows = compare_rows(pairs, policy) if base else []
+    rows = _rows(pairs, policy, confirmation) if base else []
     missing = find_missing(pairs, removed)
     findings = find_critical(pairs, known_findings, today)
     new = [f for f in findings if not f.known]
@@ -88,8 +93,25 @@ def compare(
         missing=missing,
         removed=list(removed),
         known_findings=list(known_findings),
-        warnings=[*origin.notices, *find_warnings(base, head, pairs, policy, known_findings, today)],
+        warnings=[
+            *origin.notices,
+            *_unconfirmed(rows),
+            *find_warnings(base, head, pairs, policy, known_findings, today),
+        ],
+        confirmed_with=_side(confirmation.base) if confirmation and confirmation.base else None,
     )
+
+
+def _rows(pairs: list[Pair], policy: Policy, confirmation: Confirmation | None) -> list[Row]:
+    drafts = draft_rows(pairs, policy)
+    rows = compare_rows(drafts)
+    return rows if confirmation is None or policy.confirm == "off" else confirm_rows(drafts, rows, confirmation)
+
+
+def _unconfirmed(rows: list[Row]) -> list[Notice]:
+    """Return why rows could not be confirmed, once for each experiment and reason."""
+    found = dict.fromkeys((row.experiment, row.unconfirmed) for row in rows if row.unconfirmed)
+    return [Notice(kind="not_confirmed", experiment=name, detail=why) for name, why in found]
 
 
 # --- the whole ------------------------------------------------------------------------------------------------------
@@ -128,6 +150,7 @@ def _reasons(
             policy.on_not_comparable,
             list(dict.fromkeys(r.experiment for r in rows if r.verdict == "not_comparable")),
         ),
+        ("not_reproduced", policy.on_inconclusive, named("not_reproduced")),
         ("no_base", policy.on_no_base, [] if has_base else [""]),
         ("inconclusive", policy.on_inconclusive, unproven),
     ]
@@ -159,7 +182,7 @@ def _exit_code(blocking: list[Reason]) -> int:
     kinds = {r.kind for r in blocking}
     if not kinds:
         return ExitCode.OK
-    if kinds - {"no_runs", "infra", "inconclusive", "no_base"}:
+    if kinds - {"no_runs", "infra", "inconclusive", "not_reproduced", "no_base"}:
         return ExitCode.BLOCKED
     return ExitCode.ENVIRONMENT if kinds & {"no_runs", "infra"} else ExitCode.INCONCLUSIVE
 

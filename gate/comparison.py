@@ -19,7 +19,7 @@ RowVerdict = Literal[
     "missing",
     "not_comparable",
 ]
-DecidedBy = Literal["exact_test", "step_down"]
+DecidedBy = Literal["exact_test", "step_down", "confirmation"]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 ReasonKind = Literal[
     "regression",
@@ -27,6 +27,7 @@ ReasonKind = Literal[
     "missing",
     "small_drop",
     "not_comparable",
+    "not_reproduced",
     "inconclusive",
     "no_base",
     "infra",
@@ -41,12 +42,25 @@ class Counts(Model):
     runs: Count
 
 
+class Screen(Model):
+    """What was known of a row before base and head were run again for it.
+
+    `base` is absent where it has no such probe; without `p_value` the two could not be compared.
+    """
+
+    base: Counts | None
+    head: Counts
+    p_value: Probability | None
+
+
 class Row(Model):
     """One probe in one phase: what can be said of head against base.
 
     `pass_at`: fewest head passes that prove the absence of a drop of `min_effect`; `fail_at`: most head passes that
     prove a regression of this row alone; both absent where no count would. `power`: the chance to see a drop of
-    `min_effect` from the base's rate. `decided_by`: what `adjusted_p_value` is.
+    `min_effect` from the base's rate. `decided_by`: what `adjusted_p_value` is. Counts and figures are those that
+    decided: fresh ones by `confirmation`, and `screen` has what was known before. `unconfirmed` says why there is no
+    confirmation where one was due.
     """
 
     experiment: Name
@@ -68,6 +82,8 @@ class Row(Model):
     runs_needed: Count | None = None
     decided_by: DecidedBy | None = None
     small_drop: bool = False
+    screen: Screen | None = None
+    unconfirmed: Text = ""
 
 
 class StatusChange(Model):
@@ -116,6 +132,7 @@ class Notice(Model):
         "base_is_latest",
         "never_tested",
         "infra",
+        "not_confirmed",
         "other",
     ]
     experiment: Text = ""
@@ -147,7 +164,10 @@ class Side(Model):
 
 
 class Comparison(Model):
-    """A whole comparison.json. `policy` is the one that was applied."""
+    """A whole comparison.json. `policy` is the one that was applied.
+
+    `confirmed_with`: the commit whose code ran beside head's when rows were confirmed.
+    """
 
     schema_version: Literal[1] = 1
     tool: Tool = Tool()
@@ -166,6 +186,7 @@ class Comparison(Model):
     removed: list[Removed] = []
     known_findings: list[KnownFinding] = []
     warnings: list[Notice] = []
+    confirmed_with: Side | None = None
 
     def to_json(self) -> str:
         """Return the text of comparison.json, ending in a line feed."""

@@ -34,6 +34,9 @@ class Policy(Model):
     alpha: OpenRate = Field(0.05, description="false alarm, for the whole suite")
     min_effect: OpenRate = Field(0.10, description="the smallest drop in pass rate that matters")
     power: OpenRate = Field(0.80, description="a PASS misses a drop of min_effect at most 1 - power of the time")
+    confirm: Literal["auto", "off"] = Field(
+        "auto", description="run base and head again for what looks worse, before a FAIL stands"
+    )
     on_regression: Blocking = "fail"
     on_new_critical: Blocking = "fail"
     on_missing: Blocking = "fail"

@@ -3,11 +3,11 @@
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-from gate.comparison import DecidedBy, Row, RowVerdict
+from gate.comparison import Counts, DecidedBy, Row, RowVerdict
 from gate.experiment import ProbeSpec
 from gate.findings import Key, Pair, counts, measured, stricter_severity
 from gate.policy import ExperimentPolicy, Policy
-from gate.report import Phase, ProbeReport
+from gate.report import ExperimentReport, Phase, ProbeReport
 from gate.stats import (
     exact_power,
     exact_test,
@@ -47,8 +47,8 @@ class Claims:
 
 
 @dataclass(frozen=True)
-class _Draft:
-    """A row before the family is known; `table` is absent where nothing can be tested."""
+class Draft:
+    """A row before it is decided; `table` is absent where nothing can be tested."""
 
     pair: Pair
     key: Key
@@ -57,39 +57,50 @@ class _Draft:
     claims: Claims
     table: Table | None
 
+    def untested(self) -> Row:
+        """Return the row of what cannot be tested."""
+        return _row(self, _untested(self))
 
-def compare_rows(pairs: list[Pair], policy: Policy) -> list[Row]:
-    """Return a row for every probe in every phase, in the order of head."""
-    drafts = [_draft(pair, *probe, policy) for pair in pairs for probe in pair.probes()]
+    def tested(self, table: Table, dropped: float, rose: float, decided_by: DecidedBy) -> Row:
+        """Return the row that counts decide; `dropped` and `rose` are p-values adjusted for the family."""
+        figures = _figures(table, self.claims)
+        verdict = _tested(self, table, dropped, rose, figures)
+        planned = _planned(table, self.claims) if verdict == "inconclusive" else _Planned()
+        x1, n1, x2, n2 = table
+        update = {**asdict(figures), **asdict(planned), "adjusted_p_value": dropped, "decided_by": decided_by}
+        update |= {"base": Counts(passes=x1, runs=n1), "head": Counts(passes=x2, runs=n2)}
+        return _row(self, verdict).model_copy(update={**update, "small_drop": verdict == "small_drop"})
+
+
+def draft_rows(pairs: list[Pair], policy: Policy) -> list[Draft]:
+    """Return a draft for every probe in every phase, in the order of head."""
+    return [_draft(pair, *probe, policy) for pair in pairs for probe in pair.probes()]
+
+
+def compare_rows(drafts: list[Draft]) -> list[Row]:
+    """Return the row of every draft, decided by the counts of the two reports."""
     tables = [draft.table for draft in drafts if draft.table]
     worse = iter(_family(tables))
     better = iter(_family([(x2, n2, x1, n1) for x1, n1, x2, n2 in tables]))
     decided_by: DecidedBy = "exact_test" if len(tables) == 1 else "step_down"
-    rows = []
-    for draft in drafts:
-        if draft.table is None:
-            rows.append(_row(draft, _untested(draft)))
-            continue
-        dropped, rose = next(worse), next(better)
-        figures = _figures(draft.table, draft.claims)
-        verdict = _tested(draft, dropped, rose, figures)
-        planned = _planned(draft.table, draft.claims) if verdict == "inconclusive" else _Planned()
-        update = {**asdict(figures), **asdict(planned), "adjusted_p_value": dropped, "decided_by": decided_by}
-        rows.append(_row(draft, verdict).model_copy(update={**update, "small_drop": verdict == "small_drop"}))
-    return rows
+    return [
+        draft.tested(draft.table, next(worse), next(better), decided_by) if draft.table else draft.untested()
+        for draft in drafts
+    ]
 
 
-def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | None, policy: Policy) -> _Draft:
+def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | None, policy: Policy) -> Draft:
     claims = Claims.of(policy, pair.own_policy, base or head)
     table = None
-    if pair.comparable and base is not None and head is not None and base.runs and head.runs and _acted(pair, key[1]):
+    yardstick = key[1] == "baseline" or pair.base is None or acted(pair.base)
+    if pair.comparable and yardstick and base is not None and head is not None and base.runs and head.runs:
         table = base.passes, base.runs, head.passes, head.runs
-    return _Draft(pair, key, base, head, claims, table)
+    return Draft(pair, key, base, head, claims, table)
 
 
-def _acted(pair: Pair, phase: Phase) -> bool:
-    """Return whether base was put to the test: chaos counts of a base in which no fault acted are no yardstick."""
-    return phase == "baseline" or pair.base is None or any(f.fired for f in pair.base.faults)
+def acted(experiment: ExperimentReport) -> bool:
+    """Return whether the agent was put to the test: chaos counts without a fault that acted are no yardstick."""
+    return any(f.fired for f in experiment.faults)
 
 
 def _family(tables: list[Table]) -> list[float]:
@@ -99,7 +110,7 @@ def _family(tables: list[Table]) -> list[float]:
     return step_down(tables)
 
 
-def _untested(draft: _Draft) -> RowVerdict:
+def _untested(draft: Draft) -> RowVerdict:
     if draft.head is None:
         return "missing"
     if draft.base is None:
@@ -107,11 +118,9 @@ def _untested(draft: _Draft) -> RowVerdict:
     return "inconclusive" if draft.pair.comparable else "not_comparable"
 
 
-def _tested(draft: _Draft, dropped: float, rose: float, figures: "_Figures") -> RowVerdict:
-    """Return what the counts say; `dropped` and `rose` are p-values adjusted for the family."""
-    assert draft.head is not None  # noqa: S101 (without head there is nothing to test)
+def _tested(draft: Draft, table: Table, dropped: float, rose: float, figures: "_Figures") -> RowVerdict:
     alpha = draft.claims.alpha
-    proven = figures.pass_at is not None and draft.head.passes >= figures.pass_at
+    proven = figures.pass_at is not None and table[2] >= figures.pass_at
     if dropped <= alpha:
         return "small_drop" if proven else "regressed"
     if _undecided(draft.pair, draft.key[1]):
@@ -121,7 +130,7 @@ def _tested(draft: _Draft, dropped: float, rose: float, figures: "_Figures") -> 
     return "pass" if proven else "inconclusive"
 
 
-def _row(draft: _Draft, verdict: RowVerdict) -> Row:
+def _row(draft: Draft, verdict: RowVerdict) -> Row:
     probe = draft.head or draft.base
     assert probe is not None  # noqa: S101 (a key stems from one of the two)
     return Row(

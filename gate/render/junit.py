@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 from gate.comparison import Comparison, Counts, ReasonKind, Row, RowVerdict
 from gate.judge import violated
 from gate.render import number, wording
+from gate.render.deciding import not_reproduced
 from gate.render.escape import Part, clean, plain, say
 from gate.render.finding import blocking_kinds, fallen, find
 from gate.report import ExperimentReport, ProbeReport, Report
@@ -16,12 +17,13 @@ _KIND: dict[RowVerdict, ReasonKind] = {
     "regressed": "regression",
     "small_drop": "small_drop",
     "inconclusive": "inconclusive",
+    "not_reproduced": "not_reproduced",
     "missing": "missing",
     "not_comparable": "not_comparable",
 }
 """The reason by which a row of this verdict blocks, where the policy says so."""
 
-_SKIPPED: tuple[RowVerdict, ...] = ("inconclusive", "missing", "not_comparable")
+_SKIPPED: tuple[RowVerdict, ...] = ("inconclusive", "not_reproduced", "missing", "not_comparable")
 """Rows that say nothing about head; they are neither passed nor failed unless they block."""
 
 
@@ -132,6 +134,8 @@ def _sentence(row: Row) -> Part:
     match row.verdict:
         case "inconclusive":
             return wording.undecided(row)
+        case "not_reproduced":
+            return not_reproduced(row)
         case "not_comparable":
             return wording.not_comparable(row)
         case "missing":

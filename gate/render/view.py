@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gate.comparison import Comparison, ReasonKind, Row, RowVerdict, Side
-from gate.render import number, wording
+from gate.render import deciding, number, wording
 from gate.render.escape import Own, Part, Sentence, join, say
 
 SHOWN = 5
@@ -90,7 +90,7 @@ def build_view(comparison: Comparison, *, folding: bool = True, figures: bool = 
         base=None if base is None else _base(base),
         no_base=wording.no_base(),
         head=SideView(head.commit, say("{}", wording.spend(head))),
-        decided_by=wording.decided_by(comparison),
+        decided_by=deciding.decided_by(comparison),
     )
 
 
@@ -151,7 +151,11 @@ def _sections(comparison: Comparison) -> list[Section]:
         undecided = replace(undecided, items=(), folded=everything, fold_name=Own("undecided probes"))
     return [
         _critical(comparison, note("new_critical")),
-        _table("Regressed", _of(rows, "regressed"), note=note("regression")),
+        _table(
+            "Regressed",
+            _of(rows, "regressed"),
+            note=_also(deciding.confirmed(_of(rows, "regressed")), note("regression")),
+        ),
         _list(
             "Missing",
             (wording.missing(m) for m in comparison.missing if not m.allowed.strip()),
@@ -162,7 +166,11 @@ def _sections(comparison: Comparison) -> list[Section]:
             _of(rows, "small_drop"),
             note=_also(say("real, but a drop of {} is ruled out", effect), note("small_drop")),
         ),
-        _table("Not reproduced", _of(rows, "not_reproduced"), note=say("chance, or the stored base is stale")),
+        _list(
+            "Not reproduced",
+            map(deciding.not_reproduced, _of(rows, "not_reproduced")),
+            note=_also(say("chance, or the stored base is stale"), note("not_reproduced")),
+        ),
         _list("Changed status", map(wording.status_change, comparison.status_changes)),
         undecided,
         _list("Not comparable", map(wording.not_comparable, _of(rows, "not_comparable")), note=note("not_comparable")),
@@ -266,8 +274,9 @@ def _section(title: str, items: Iterable[Item], *, note: Part | None, shown: int
     return Section(Own(title), listed[:shown], listed[shown:], note=note)
 
 
-def _also(first: Sentence, second: Part | None) -> Sentence:
-    return first if second is None else join((first, second), "; ")
+def _also(first: Sentence | None, second: Part | None) -> Part | None:
+    given = [part for part in (first, second) if part is not None]
+    return join(given, "; ") if given else None
 
 
 def _of(rows: Iterable[Row], verdict: RowVerdict) -> list[Row]:

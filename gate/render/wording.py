@@ -15,7 +15,7 @@ from gate.comparison import (
     StatusChange,
     Verdict,
 )
-from gate.policy import KnownFinding, Policy, Removed
+from gate.policy import KnownFinding, Removed
 from gate.render import number
 from gate.render.escape import Own, Part, Sentence, join, say
 from gate.report import Phase
@@ -45,6 +45,7 @@ REASON: dict[ReasonKind, tuple[str, str]] = {
     "missing": ("{} missing experiment or probe", "{} missing experiments or probes"),
     "small_drop": ("{} small drop", "{} small drops"),
     "not_comparable": ("{} experiment that cannot be compared", "{} experiments that cannot be compared"),
+    "not_reproduced": ("{} drop that was not seen again", "{} drops that were not seen again"),
     "inconclusive": ("{} undecided probe", "{} undecided probes"),
     "no_base": ("no base to compare with", "no base to compare with"),
     "infra": ("{} experiment that lost runs to the provider", "{} experiments that lost runs to the provider"),
@@ -65,7 +66,7 @@ def headline(comparison: Comparison) -> Sentence:
         return say("{}: {}", text, listed(blocking, has_base=has_base)) if blocking else text
     if comparison.verdict == "pass":
         text = say("nothing blocks this merge")
-    elif comparison.verdict == "inconclusive" and undecided <= FEW_UNDECIDED:
+    elif comparison.verdict == "inconclusive" and 0 < undecided <= FEW_UNDECIDED:
         text = say("does not block this merge: {} undecided", part_of(undecided, len(comparison.rows)))
     else:
         text = say("does not block this merge")
@@ -96,8 +97,10 @@ def consequence(reasons: list[Reason], kind: ReasonKind) -> Sentence | None:
         return None
     if found[0].blocks:
         return say("blocks the merge")
-    by = "on_no_base" if kind == "new_critical" and any(r.kind == "no_base" for r in reasons) else f"on_{kind}"
-    return say("does not block ({})", f"{by}: warn")
+    by = "inconclusive" if kind == "not_reproduced" else kind
+    if kind == "new_critical" and any(r.kind == "no_base" for r in reasons):
+        by = "no_base"
+    return say("does not block ({})", f"on_{by}: warn")
 
 
 def no_base() -> Sentence:
@@ -120,35 +123,6 @@ def undecided_summary(rows: list[Row], total: int) -> Sentence:
     open_ones = len(rows) - len(needed)
     rest = say(", for {} of them the number is not known", open_ones) if open_ones else say("")
     return say("{}; about {} fresh runs a side would settle them{}.", text, span, rest)
-
-
-def decided_by(comparison: Comparison) -> Sentence:
-    """Return by which test the rows were decided, and what a PASS promises."""
-    if comparison.base is None:
-        return say("Nothing was compared.")
-    tested = [r for r in comparison.rows if r.decided_by]
-    if not tested:
-        return say("No probe could be tested against a base.")
-    alpha = number.level(comparison.policy.alpha)
-    if all(r.decided_by == "exact_test" for r in tested):
-        each = say(" for each of {} probes", len(tested)) if len(tested) > 1 else say("")
-        how = say("by a single one-sided exact test at alpha {}{}", alpha, each)
-    else:
-        how = say(
-            "by one-sided exact tests, {} corrected together (step-down) to alpha {}",
-            number.many(len(tested), "probe"),
-            alpha,
-        )
-    return say("Decided {}. {}", how, promise(comparison.policy))
-
-
-def promise(policy: Policy) -> Sentence:
-    """Return how often a PASS may be wrong."""
-    return say(
-        "A PASS misses a drop of {} at most {} of the time.",
-        number.points(policy.min_effect),
-        number.share(policy.beta),
-    )
 
 
 def age(base: Side) -> Sentence:
@@ -326,6 +300,8 @@ def notice(entry: Notice) -> Sentence:
             )
         case "never_tested":
             return say("{}: never put to the test, no run had anything to hold against{}.", where, after)
+        case "not_confirmed":
+            return say("{}: base and head could not be run again to confirm{}; the first look decided.", where, after)
         case "infra":
             lost = Own(f"{int(detail):,} runs") if detail.isascii() and detail.isdecimal() and len(detail) < 9 else None
             return say(

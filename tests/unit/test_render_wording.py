@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gate.comparison import Comparison, CriticalFinding, Missing, Notice, Reason, StatusChange, Verdict
+from gate.comparison import Comparison, CriticalFinding, Missing, Notice, Reason, Row, Screen, StatusChange, Verdict
 from gate.policy import Policy
-from gate.render import wording
+from gate.render import deciding, wording
 from gate.render.escape import plain
 from tests.golden.comparisons import comparison as comparison_of
 from tests.golden.comparisons import counts, reasons, row, undecided
@@ -176,18 +176,56 @@ def test_undecided_summary__one_line(needed: list[int | None], said: str) -> Non
             ["step_down"] * 3,
             "Decided by one-sided exact tests, 3 probes corrected together (step-down) to alpha .05.",
         ),
+        (
+            ["confirmation"],
+            "Decided by running base and head again for 1 probe (exact tests on the fresh counts, Holm) to alpha .05.",
+        ),
+        (
+            ["confirmation", "step_down"],
+            (
+                "Decided by running base and head again for 1 probe (exact tests on the fresh counts, Holm) to alpha "
+                ".05; 1 probe by the first look."
+            ),
+        ),
     ],
-    ids=["one", "each", "family"],
+    ids=["one", "each", "family", "run again", "run again in part"],
 )
 def test_decided_by__names_the_method_and_the_promise(methods: list[str], said: str) -> None:
     rows = [row("e", "p", "pass", "40/40", "40/40", decided_by=method) for method in methods]
     promise = "A PASS misses a drop of 10 points at most 20 % of the time."
-    assert plain(wording.decided_by(comparison_of(rows=rows))) == f"{said} {promise}"
+    assert plain(deciding.decided_by(comparison_of(rows=rows))) == f"{said} {promise}"
+
+
+def test_confirmed__says_how_many() -> None:
+    screen = Screen(base=counts("40/40"), head=counts("30/40"), p_value=0.001)
+    again = row("e", "p", "regressed", "78/80", "12/80", screen=screen)
+    once = row("e", "q", "regressed", "40/40", "1/40")
+
+    def said(*rows: Row) -> str | None:
+        found = deciding.confirmed(list(rows))
+        return None if found is None else plain(found)
+
+    assert said(once) is None
+    assert said(again) == "confirmed by running base and head again"
+    assert said(again, once) == "1 of 2 confirmed by running base and head again"
+
+
+def test_not_reproduced__shows_both_looks() -> None:
+    screen = Screen(base=counts("40/40"), head=counts("30/40"), p_value=0.001)
+    found = row("e", "p", "not_reproduced", "78/80", "77/80", screen=screen)
+    said = "e · p — first 30/40 (75 %), base 40/40 (100 %); run again 77/80 (96 %), base 78/80 (97 %)"
+    assert plain(deciding.not_reproduced(found)) == said
+
+
+def test_not_confirmed__says_why_and_what_decided() -> None:
+    entry = Notice(kind="not_confirmed", experiment="e", detail="the budget was used up")
+    said = "e: base and head could not be run again to confirm (the budget was used up); the first look decided."
+    assert plain(wording.notice(entry)) == said
 
 
 def test_decided_by__nothing_tested() -> None:
-    assert plain(wording.decided_by(comparison_of())) == "No probe could be tested against a base."
-    assert plain(wording.decided_by(comparison_of(base=None))) == "Nothing was compared."
+    assert plain(deciding.decided_by(comparison_of())) == "No probe could be tested against a base."
+    assert plain(deciding.decided_by(comparison_of(base=None))) == "Nothing was compared."
 
 
 @pytest.mark.parametrize(
@@ -290,7 +328,9 @@ def test_consequence__names_the_line_of_the_policy() -> None:
 def test_consequence__names_only_lines_that_the_policy_has() -> None:
     for kind in wording.REASON:
         if kind != "no_runs":  # always blocks
-            assert f"on_{kind}" in Policy.model_fields
+            found = wording.consequence([Reason(kind=kind, blocks=False, count=1)], kind)
+            assert found is not None
+            assert plain(found).removeprefix("does not block (").removesuffix(": warn)") in Policy.model_fields
 
 
 @pytest.mark.parametrize(
