@@ -64,8 +64,12 @@ def record(report: Path, store: str, key: str, output: Output) -> None:
     """Store a report as the base of later comparisons."""
     from gate.config import read_run
     from gate.readers import read_file
+    from gate.report import DIRTY
 
     made = read_file(report)
+    if made.tested_tree.endswith(DIRTY):
+        fix = "commit them and run again; `compare` takes the report as it is"
+        raise UsageError("made with changes that the commit does not have", where=str(report), fix=fix)
     run_id, attempt = read_run()
     with _opened(store, key) as opened:
         opened.save(made, ref=made.ref, run_id=run_id, attempt=attempt)

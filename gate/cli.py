@@ -115,6 +115,7 @@ def run(
     """Run the experiments of files, folders or globs and write report.json."""
     from gate.config import agent_environment, agent_python, load_config
     from gate.render.terminal import render_report_terminal
+    from gate.report import DIRTY
     from gate.suite import git_commit, load_experiments, run_and_report
 
     here = Path.cwd()
@@ -124,6 +125,9 @@ def run(
         update={"run": settings.run.model_copy(update={k: v for k, v in wanted.items() if v is not None})}
     )
     experiments = load_experiments(paths or settings.experiments, here, output.note)
+    commit = git_commit(here)
+    if commit.tree.endswith(DIRTY):
+        output.note(f"the report is not that of commit {commit.sha[:12]}: files have changes that are not committed")
     shown = progress(output)
     made = run_and_report(
         experiments,
@@ -134,7 +138,7 @@ def run(
         target=target,
         runs=runs,
         seed=seed,
-        commit=git_commit(here),
+        commit=commit,
         on_record=shown.add,
         on_plan=shown.plan,
         journal=journal or report.with_name("journal.jsonl"),
@@ -288,6 +292,9 @@ def main() -> NoReturn:
     except GateError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
+    except OSError as error:  # a full disk, a name too long: no fault of ours, and said by the system in its own words
+        click.echo(f"error: {error}", err=True)
+        sys.exit(ExitCode.ENVIRONMENT)
     except Exception:  # noqa: BLE001 (the top of the command line: a bug becomes a file to attach)
         crash = Path("agent-chaos-gate-crash.txt")
         text = f"agent-chaos-gate {__version__} {sys.argv[1:]}\n{traceback.format_exc()}"

@@ -96,7 +96,7 @@ def compare(
         warnings=[
             *origin.notices,
             *_unconfirmed(rows),
-            *find_warnings(base, head, pairs, policy, known_findings, today),
+            *find_warnings(base, head, pairs, policy, removed, known_findings, today),
         ],
         confirmed_with=_side(confirmation.base) if confirmation and confirmation.base else None,
     )

@@ -21,6 +21,8 @@ from gate.trace import MAX_RUNS
 CONFIG_NAME = "chaos-gate.yaml"
 DEFAULT_STORE = "branch:agent-chaos-baseline"
 DEFAULT_KEY = "default"
+MAX_RUN_ID = 2**63 - 1
+MAX_ATTEMPTS = 10_000_000
 PASSED_ON = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV", "USER", "LOGNAME", "SHELL")
 """Variables an agent sees besides LC_* and PYTHON*; all others only when named in `pass-env`."""
 
@@ -93,10 +95,14 @@ def agent_python(given: str, directory: Path) -> tuple[str, ...]:
     """Return the command of the agent's interpreter: as given, else $VIRTUAL_ENV, .venv, python3.
 
     Raises:
+        UsageError: not a command.
         BrokenEnvironmentError: nothing of that name can be run.
     """
     if given:
-        command = tuple(shlex.split(given))
+        try:
+            command = tuple(shlex.split(given))
+        except ValueError as error:
+            raise UsageError(f"not a command: {error}", where="--python", fix="close the quotes") from None
         if not command or shutil.which(command[0], path=None) is None:
             raise BrokenEnvironmentError(f"no such interpreter: {given}", where="--python", fix="name a python")
         return command
@@ -194,8 +200,6 @@ def read_inputs(environ: Mapping[str, str] | None = None) -> Inputs:
     if not re.fullmatch(r"[a-z0-9-]{1,40}", key):
         raise UsageError(f"must be 1 to 40 of a-z, 0-9 and -, not {key!r}", where="input key")
     runs = get("runs")
-    if runs and not (runs.isdecimal() and 1 <= int(runs) <= MAX_RUNS):
-        raise UsageError(f"must be a whole number from 1 to {MAX_RUNS}, not {runs!r}", where="input runs")
     policy = {name: get(name) for name in POLICY_INPUTS if get(name)}
     for name, value in policy.items():
         if value not in ("fail", "warn"):
@@ -207,7 +211,7 @@ def read_inputs(environ: Mapping[str, str] | None = None) -> Inputs:
         directory=Path(env.get("GITHUB_WORKSPACE", ".")) / get("working_directory", "."),
         python=get("python"),
         pass_env=get("pass_env").replace(",", " ").split(),
-        runs=int(runs) if runs else None,
+        runs=_whole(runs, "input runs", 1, MAX_RUNS) if runs else None,
         key=key,
         mode=cast("Mode", choice("mode", get_args(Mode), "auto")),
         reports=get("reports").split(),
@@ -253,6 +257,7 @@ def read_job() -> GitHubJob:
 
     Raises:
         BrokenEnvironmentError: not in a GitHub job, or its event file is unreadable.
+        UsageError: the number of the workflow run is none.
     """
     env = os.environ
     event, path = env.get("GITHUB_EVENT_NAME", ""), env.get("GITHUB_EVENT_PATH", "")
@@ -261,18 +266,19 @@ def read_job() -> GitHubJob:
         raise BrokenEnvironmentError("GITHUB_EVENT_NAME and GITHUB_EVENT_PATH are not set", fix=fix)
     try:
         payload = json.loads(Path(path).read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BrokenEnvironmentError(f"the event cannot be read: {error}", where=path) from None
     if not isinstance(payload, dict):
         raise BrokenEnvironmentError("the event is not a JSON object", where=path)
+    run_id, attempt = read_run()
     return GitHubJob(
         event=event,
         payload=payload,
         repository=env.get("GITHUB_REPOSITORY", ""),
         sha=env.get("GITHUB_SHA", ""),
         ref=env.get("GITHUB_REF", ""),
-        run_id=int(env.get("GITHUB_RUN_ID", "0") or 0),
-        attempt=int(env.get("GITHUB_RUN_ATTEMPT", "1") or 1),
+        run_id=run_id,
+        attempt=attempt,
         api_url=env.get("GITHUB_API_URL", "https://api.github.com"),
         server_url=env.get("GITHUB_SERVER_URL", "https://github.com"),
         token=env.get("INPUT_GITHUB_TOKEN", ""),
@@ -307,8 +313,20 @@ def read_remote() -> Remote:
 
 
 def read_run() -> tuple[int, int]:
-    """Return the id and the attempt of the workflow run; 0 and 1 outside of one."""
-    return int(os.environ.get("GITHUB_RUN_ID") or 0), int(os.environ.get("GITHUB_RUN_ATTEMPT") or 1)
+    """Return the id and the attempt of the workflow run; 0 and 1 outside of one.
+
+    Raises:
+        UsageError: one of them is no number.
+    """
+    env = os.environ
+    run_id = _whole(env.get("GITHUB_RUN_ID") or "0", "GITHUB_RUN_ID", 0, MAX_RUN_ID)
+    return run_id, _whole(env.get("GITHUB_RUN_ATTEMPT") or "1", "GITHUB_RUN_ATTEMPT", 1, MAX_ATTEMPTS)
+
+
+def _whole(text: str, where: str, low: int, high: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,19}", text) or not low <= int(text) <= high:
+        raise UsageError(f"must be a whole number from {low} to {high}, not {text!r:.80}", where=where)
+    return int(text)
 
 
 def is_live_terminal(stream: TextIO) -> bool:

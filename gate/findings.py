@@ -1,12 +1,12 @@
 """What two reports show as a matter of fact: what is gone, what is violated, whose status changed. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from gate.comparison import Counts, CriticalFinding, Missing, Notice, Row, StatusChange
 from gate.judge import MAX_INFRA, UNCOUNTED, below_threshold, violated
-from gate.policy import ExperimentPolicy, KnownFinding, Policy, Removed, Severity
+from gate.policy import LONGEST_ACCEPTED, ExperimentPolicy, KnownFinding, Policy, Removed, Severity
 from gate.report import ExperimentReport, FaultReport, Phase, ProbeReport, Report
 from gate.stats import exact_test
 
@@ -114,7 +114,7 @@ def measured(experiment: ExperimentReport) -> bool:
 
 def find_critical(pairs: list[Pair], known_findings: Sequence[KnownFinding], today: date) -> list[CriticalFinding]:
     """Return every violated critical probe of head. A pull request can make neither severity nor threshold milder."""
-    accepted = {k.probe: k for k in known_findings if k.expires >= today}
+    accepted = {k.probe: k for k in known_findings if today <= k.expires <= today + LONGEST_ACCEPTED}
     found: list[CriticalFinding] = []
     for pair in pairs:
         if pair.head is None:
@@ -186,6 +186,7 @@ def find_warnings(
     head: Report,
     pairs: list[Pair],
     policy: Policy,
+    removed: Sequence[Removed],
     known_findings: Sequence[KnownFinding],
     today: date,
 ) -> list[Notice]:
@@ -197,6 +198,10 @@ def find_warnings(
     for entry in known_findings:
         if entry.expires < today:
             notices.append(Notice(kind="known_finding_expired", probe=entry.probe, detail=entry.expires.isoformat()))
+        if entry.expires > today + LONGEST_ACCEPTED:
+            notices.append(Notice(kind="known_finding_too_long", probe=entry.probe, detail=entry.expires.isoformat()))
+    if base is not None:
+        notices += [*_excuses_added(base, removed, known_findings), *_settings_differ(pairs)]
     for pair in pairs:
         if differing := _own_claims_differ(pair):
             detail = f"{pair.name}: {', '.join(differing)}"
@@ -240,6 +245,39 @@ def _limits(base: Report | None, head: Report) -> list[Notice]:
     return [
         Notice(kind="other", detail=f"{side}{head.tool.name}: {text}"[:4000]) for side, said in sides for text in said
     ]
+
+
+def _excuses_added(
+    base: Report, removed: Sequence[Removed], known_findings: Sequence[KnownFinding]
+) -> Iterator[Notice]:
+    """Yield what is excused here and was not, or otherwise, when the base was made; nothing where that is not known."""
+    for entry in removed:
+        if base.removed is not None and entry not in base.removed:
+            yield Notice(kind="excuse_added", experiment=entry.name, detail="removed")
+    for known in known_findings:
+        if base.known_findings is not None and known not in base.known_findings:
+            yield Notice(kind="excuse_added", probe=known.probe, detail="known_findings")
+
+
+def _settings_differ(pairs: list[Pair]) -> Iterator[Notice]:
+    """Yield in which settings, other than those that make up a fingerprint, head was run; each change once."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        if pair.base and pair.head:
+            before, after = _settings(pair.base), _settings(pair.head)
+            changed = [f"{k} {before[k]} → {v}" for k, v in after.items() if before.get(k, v) != v]
+            if changed:
+                found.setdefault(", ".join(changed), []).append(pair.name)
+    for detail, names in found.items():
+        more = f"; the same in {len(names) - 1} more" if len(names) > 1 else ""
+        yield Notice(kind="settings_differ", experiment=names[0], detail=detail[:3_900] + more)
+
+
+def _settings(experiment: ExperimentReport) -> dict[str, object]:
+    """Return the settings of an experiment by name, as far as they are known."""
+    runs = {f"{phase.phase} runs": phase.planned_runs for phase in experiment.phases}
+    target = {"target": experiment.target} if experiment.target else {}
+    return {**target, "seed": experiment.seed, **runs, "confidence": experiment.confidence}
 
 
 def _own_claims_differ(pair: Pair) -> list[str]:

@@ -88,7 +88,7 @@ class Tally:
             return None
         return self._first_error[1] if self._first_error else "no run was started"
 
-    def report(self, *, planned_runs: int, seed: int | None) -> ExperimentReport:
+    def report(self, *, planned_runs: int, seed: int | None, target: str = "") -> ExperimentReport:
         """Return the report of the runs taken so far."""
         experiment = self.experiment
         probes = [
@@ -130,6 +130,7 @@ class Tally:
                 if phase == "chaos" or experiment.baseline
             ],
             failures=self._shown_failures(),
+            target=target,
         )
 
     def _shown_failures(self) -> list[Failure]:

@@ -1,9 +1,9 @@
 """What a repository asks of its gate: error rates, and what blocks."""
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Severity = Literal["critical", "high", "medium", "low"]
 Category = Literal["security", "availability", "consumption", "detection"]
@@ -17,9 +17,13 @@ SEVERITY_OF: dict[Category, Severity] = {
 }
 """The severity of a probe that does not state its own, by what it guards."""
 
+LONGEST_ACCEPTED = timedelta(days=366)
+"""How far ahead the day may lie until which a finding is accepted."""
+
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 OpenRate = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+Day = Annotated[date, BeforeValidator(lambda day: date.fromisoformat(day) if isinstance(day, str) else day)]
 
 
 class Model(BaseModel):
@@ -72,4 +76,4 @@ class KnownFinding(Model):
 
     probe: Name
     reason: Name
-    expires: date
+    expires: Day

@@ -6,10 +6,23 @@ from pydantic import Field, ValidationError
 
 from gate import __version__
 from gate.errors import InvalidFileError
-from gate.policy import Category, ExperimentPolicy, Model, Name, OpenRate, Policy, Rate, Severity
+from gate.policy import (
+    Category,
+    ExperimentPolicy,
+    KnownFinding,
+    Model,
+    Name,
+    OpenRate,
+    Policy,
+    Rate,
+    Removed,
+    Severity,
+)
 from gate.trace import MAX_RUNS, Outcome
 
 MAX_BYTES = 20_000_000
+DIRTY = "-dirty"
+"""How `tested_tree` ends where the checkout had changes that its commit does not have."""
 Phase = Literal["baseline", "chaos"]
 PHASES: tuple[Phase, ...] = ("baseline", "chaos")
 Status = Literal["held", "weakness", "inconclusive"]
@@ -159,7 +172,7 @@ class PhaseReport(Model):
 
 
 class ExperimentReport(Model):
-    """One experiment: its own status and the counts behind it."""
+    """One experiment: its own status and the counts behind it. `target` is the entry point that was run."""
 
     name: Name
     path: Text = ""
@@ -177,6 +190,7 @@ class ExperimentReport(Model):
     phases: list[PhaseReport] = Field(max_length=2)
     failures: list[Failure] = Field(default=[], max_length=100)
     policy: ExperimentPolicy | None = None
+    target: Text = ""
 
 
 class Suite(Model):
@@ -205,7 +219,8 @@ class Tool(Model):
 class Report(Model):
     """A whole report.json. `commit` is the sha it was made at, empty outside a repository; times are ISO 8601, UTC.
 
-    `limits`: what the format it was read from cannot say, in sentences; empty for our own.
+    `removed` and `known_findings` are what the configuration excused, absent where that is not known. `limits`: what
+    the format it was read from cannot say, in sentences; empty for our own.
     """
 
     schema_version: Literal[1] = 1
@@ -219,6 +234,8 @@ class Report(Model):
     spend: Spend
     policy: Policy = Policy()  # type: ignore[call-arg]  # the defaults stand in the model
     experiments: list[ExperimentReport] = Field(max_length=2_000)
+    removed: list[Removed] | None = None
+    known_findings: list[KnownFinding] | None = None
     limits: list[Text] = Field(default=[], max_length=100)
 
     def to_json(self) -> str:

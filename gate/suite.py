@@ -18,7 +18,7 @@ from gate.engine.redact import Redactor
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.experiment import Experiment, load_suite
 from gate.judge import Tally
-from gate.report import ExperimentReport, Phase, Report, RunRecord, Spend, Suite
+from gate.report import DIRTY, ExperimentReport, Phase, Report, RunRecord, Spend, Suite
 
 TRACE_BUDGET = 6_000_000
 """Characters that the events of all failures may take in a report."""
@@ -30,7 +30,10 @@ FORMATS = ("agentic-chaos/", "agent-chaos-gate/")
 
 @dataclass(frozen=True)
 class Commit:
-    """What was tested: the commit to speak of, its branch, and the tree that was checked out."""
+    """What was tested: the commit to speak of, its branch, and the tree that was checked out.
+
+    `tree` ends in `DIRTY` where files that git knows have changes that are not committed.
+    """
 
     sha: str = ""
     ref: str = ""
@@ -41,7 +44,7 @@ def find_files(patterns: Sequence[str], directory: Path) -> list[Path]:
     """Return the files of paths, folders and globs, each once, in order; folders and globs skip other kinds of file.
 
     Raises:
-        UsageError: a path without a wildcard that is not there.
+        UsageError: a path without a wildcard that is not there, or a glob that is none.
     """
     found: dict[Path, None] = {}
     for pattern in patterns:
@@ -52,12 +55,25 @@ def find_files(patterns: Sequence[str], directory: Path) -> list[Path]:
             files = sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")])
             found.update((f, None) for f in files if _may_be_experiment(f))
         elif any(c in pattern for c in "*?["):
-            anchor = Path(Path(pattern).anchor)
-            root, rest = (anchor, str(path.relative_to(anchor))) if Path(pattern).anchor else (directory, pattern)
-            found.update((f, None) for f in sorted(root.glob(rest)) if f.is_file() and _may_be_experiment(f))
+            found.update((f, None) for f in match_files(pattern, directory) if _may_be_experiment(f))
         else:
             raise UsageError("no such file or folder", where=str(path), fix="name a file or folder with experiments")
     return list(found)
+
+
+def match_files(pattern: str, directory: Path) -> list[Path]:
+    """Return the files that a glob matches, in order; an absolute one does not depend on the directory.
+
+    Raises:
+        UsageError: not a glob.
+    """
+    anchor = Path(pattern).anchor
+    try:
+        return sorted(p for p in Path(anchor or directory).glob(pattern.removeprefix(anchor)) if p.is_file())
+    except ValueError as error:
+        raise UsageError(
+            f"not a glob: {error}", where=pattern, fix="write ** between slashes, as in a/**/*.yaml"
+        ) from None
 
 
 def _may_be_experiment(path: Path) -> bool:
@@ -102,7 +118,10 @@ def git_commit(directory: Path) -> Commit:
         return done.stdout.strip() if done.returncode == 0 else ""
 
     ref = git("symbolic-ref", "--quiet", "--short", "HEAD")
-    return Commit(git("rev-parse", "--verify", "HEAD"), ref, git("rev-parse", "--verify", "HEAD^{tree}"))
+    tree = git("rev-parse", "--verify", "HEAD^{tree}")
+    if tree and git("status", "--porcelain", "--untracked-files=no"):
+        tree += DIRTY
+    return Commit(git("rev-parse", "--verify", "HEAD"), ref, tree)
 
 
 def run_and_report(
@@ -181,9 +200,13 @@ def run_and_report(
         suite=Suite(digest=digest),
         spend=spend,
         policy=config.policy,
+        removed=config.removed,
+        known_findings=config.known_findings,
         experiments=_within_budget(
             tally.report(
-                planned_runs=settings.runs_of(tally.experiment), seed=tally.experiment.seed if seed is None else seed
+                planned_runs=settings.runs_of(tally.experiment),
+                seed=tally.experiment.seed if seed is None else seed,
+                target=target or tally.experiment.entrypoint or "",
             )
             for tally in tallies.values()
         ),

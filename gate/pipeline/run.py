@@ -10,8 +10,8 @@ from gate.errors import BrokenEnvironmentError, ExitCode, InvalidFileError
 from gate.merge import merge_reports
 from gate.pipeline.step import State, Step, clear_folder, is_plain_file
 from gate.readers import read_file
-from gate.report import Report, Tool
-from gate.suite import Commit, git_commit, load_experiments, run_and_report
+from gate.report import DIRTY, Report, Tool
+from gate.suite import Commit, git_commit, load_experiments, match_files, run_and_report
 
 MAX_REPORTS = 256
 """As many as a matrix may have jobs."""
@@ -58,7 +58,7 @@ def _merge(step: Step, state: State) -> Report:
     Files of other tools name no commit: that they are of the one that is judged is the workflow's word.
     """
     root = step.job.workspace
-    found = sorted({p for pattern in step.inputs.reports for p in _files(root, pattern)})
+    found = sorted({p for pattern in step.inputs.reports for p in match_files(pattern, root) if is_plain_file(p)})
     if not found:
         fix = "download the artifacts of the other jobs before; a job that failed leaves none"
         raise BrokenEnvironmentError("no file matches", where="input reports", fix=fix)
@@ -68,12 +68,6 @@ def _merge(step: Step, state: State) -> Report:
     if report.tool.name == Tool().name:
         return report
     return report.model_copy(update={"commit": state.head_sha, "ref": state.record_ref})
-
-
-def _files(root: Path, pattern: str) -> list[Path]:
-    path = root / pattern  # an absolute pattern stays as it is
-    anchor = Path(path.anchor)
-    return [p for p in anchor.glob(str(path.relative_to(anchor))) if is_plain_file(p)]
 
 
 def _guarded(job: GitHubJob, work: Callable[[], Report]) -> Report:
@@ -145,4 +139,5 @@ def _require_checkout(step: Step, state: State) -> Commit:
             where=str(step.job.workspace),
             fix="let actions/checkout take its default `ref`",
         )
-    return Commit(state.head_sha, state.record_ref, commit.tree)
+    # Steps before this one may write to files that git knows: the workflow's business, and alike in every leg.
+    return Commit(state.head_sha, state.record_ref, commit.tree.removesuffix(DIRTY))

@@ -15,7 +15,7 @@ from gate.comparison import (
     StatusChange,
     Verdict,
 )
-from gate.policy import KnownFinding, Removed
+from gate.policy import LONGEST_ACCEPTED, KnownFinding, Removed
 from gate.render import number
 from gate.render.escape import Own, Part, Sentence, join, say
 from gate.report import Phase
@@ -291,6 +291,13 @@ def notice(entry: Notice) -> Sentence:
             return say("{}: the severity was changed{}; the graver one counts.", where, after)
         case "known_finding_expired":
             return say("{}: listed as a known finding, but that has expired{}.", where, after)
+        case "known_finding_too_long":
+            days = LONGEST_ACCEPTED.days
+            return say("{}: not accepted as a known finding, which can be for {} days at most{}.", where, days, after)
+        case "excuse_added":
+            return say("{}: excused by this change, not in the base{}.", where, after)
+        case "settings_differ":
+            return say("{}: run in another way than the base{}.", where, after)
         case "base_is_ancestor":
             return say("Nothing is stored for the base commit itself{}; its nearest stored ancestor stands in.", after)
         case "base_is_latest":

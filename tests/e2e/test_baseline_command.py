@@ -71,3 +71,18 @@ def test_merge__joins_shards_and_refuses_the_same_experiment(tmp_path: Path, dou
     assert [e["name"] for e in json.loads((tmp_path / "all.json").read_text())["experiments"]] == ["one", "two"]
     done = gate(tmp_path, double, "merge", "one.json", "all.json")
     assert (done.returncode, "has experiment 'one', as one.json has" in done.stderr) == (2, True)
+
+
+def test_record__refuses_what_the_commit_does_not_have(tmp_path: Path, double: GitHubDouble) -> None:
+    (tmp_path / "report.json").write_text(suite_report(OLD).model_copy(update={"tested_tree": "t-dirty"}).to_json())
+    done = gate(tmp_path, double, "record", "report.json")
+    assert (done.returncode, "made with changes that the commit does not have" in done.stderr) == (2, True)
+    assert not (tmp_path / "chaos-base.json").exists()
+
+
+def test_record__in_a_run_without_a_number_is_an_error_of_use(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text(suite_report(OLD).to_json())
+    command = [sys.executable, "-m", "gate", "record", "report.json"]
+    env = os.environ | {"GITHUB_RUN_ID": "latest", "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, "GITHUB_RUN_ID: must be a whole number" in done.stderr) == (2, True)

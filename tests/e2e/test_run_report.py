@@ -38,6 +38,8 @@ def test_run__values_of_pass_env_are_in_nothing_it_writes(tmp_path: Path) -> Non
     assert len(written) == 5
     assert not any("odd" in text or KEY in json.dumps(text) for text in written)
     report = read_report((tmp_path / "report.json").read_text(), "report.json")
+    assert report.experiments[0].target == "judged:tells_secrets"
+    assert (report.removed, report.known_findings) == ([], [])
     failure = report.experiments[0].failures[0]
     assert failure.error == "ValueError('[redacted]')"
     assert "[redacted]" in failure.trace[0].data

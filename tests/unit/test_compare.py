@@ -1,6 +1,6 @@
 """Base against head: rows, findings, what blocks, exit codes. Boundaries for n = 40 from the statistics tables."""
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -135,6 +135,44 @@ def test_critical__known_finding_until_it_expires(expires: date, code: int) -> N
     made = against(report(one(40, **CRITICAL)), report(one(39, **CRITICAL)), known_findings=known)
     assert made.exit_code == code
     assert bool([w for w in made.warnings if w.kind == "known_finding_expired"]) == bool(code)
+
+
+@pytest.mark.parametrize(("days", "code"), [(366, 0), (367, 1)])
+def test_critical__known_finding_for_a_year_at_most(days: int, code: int) -> None:
+    known = [KnownFinding(probe="e/output_matches", reason="later", expires=TODAY + timedelta(days))]
+    made = against(report(one(40, **CRITICAL)), report(one(39, **CRITICAL)), known_findings=known)
+    assert made.exit_code == code
+    assert bool([w for w in made.warnings if w.kind == "known_finding_too_long"]) == bool(code)
+
+
+def test_excuses__that_the_base_does_not_have_are_told() -> None:
+    gone, new = Removed(name="a", reason="old"), Removed(name="b", reason="new")
+    known = KnownFinding(probe="e/p", reason="r", expires=date(2026, 2, 1))
+    longer = known.model_copy(update={"expires": date(2026, 3, 1)})
+    base = report(one(40)).model_copy(update={"removed": [gone], "known_findings": [known]})
+    made = against(base, report(one(40)), removed=[gone, new], known_findings=[longer])
+    assert [(w.kind, w.experiment, w.probe, w.detail) for w in made.warnings] == [
+        ("excuse_added", "b", "", "removed"),
+        ("excuse_added", "", "e/p", "known_findings"),
+    ]
+    assert not against(report(one(40)), report(one(40)), removed=[gone]).warnings, "a base that does not say"
+
+
+def test_settings__that_differ_from_the_base_are_told_once() -> None:
+    names = ("e1", "e2", "e3")
+    base = report(*(experiment(n, probe(40, 40)).model_copy(update={"target": "a:run"}) for n in names))
+    changes: dict[str, Any] = {"target": "b:run", "seed": 8, "confidence": 0.9}
+    heads = [experiment(n, probe(20, 20), outcomes=("ok",) * 20).model_copy(update=changes) for n in names]
+    [notice] = [w for w in against(base, report(*heads)).warnings if w.kind == "settings_differ"]
+    assert notice.experiment == "e1"
+    assert notice.detail == (
+        "target a:run → b:run, seed 0 → 8, chaos runs 40 → 20, confidence 0.95 → 0.9; the same in 2 more"
+    )
+
+
+def test_settings__that_an_older_base_does_not_have_are_no_difference() -> None:
+    head = one(40).model_copy(update={"target": "a:run"})
+    assert not against(report(one(40)), report(head)).warnings
 
 
 @pytest.mark.parametrize("milder", [{"severity": "low"}, {"threshold": 0.1}], ids=["severity", "threshold"])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.steps import EVENTS, TOKEN, Job, experiment_report, pull, suite_repor
 STORE = "agent-chaos-baseline"
 LISTS = """
 removed: [{name: beta, reason: tool is gone}]
-known_findings: [{probe: alpha/leak, reason: fix is on its way, expires: 2999-12-31}]
+known_findings: [{probe: alpha/leak, reason: fix is on its way, expires: "DAY"}]
 """
 
 
@@ -211,15 +212,16 @@ def test_base__unreadable_on_github_is_no_verdict(job: Job) -> None:
 
 
 def test_lists__of_the_configuration_reach_the_comment(job: Job) -> None:
+    day = (datetime.now(UTC).date() + timedelta(300)).isoformat()
     base, head = pull(job.double)
     job.store(suite_report(base))
-    (job.workspace / "chaos-gate.yaml").write_text(LISTS)
+    (job.workspace / "chaos-gate.yaml").write_text(LISTS.replace("DAY", day))
     start_pull(job, base, head)
     leak = builders.probe(0, 40, id_="leak", severity="critical")
     alpha = builders.experiment("alpha", builders.probe(40, 40), leak)
     code = job.judge(builders.report(alpha, commit=head))
     assert job.read_state()["removed"] == [{"name": "beta", "reason": "tool is gone"}]
-    assert job.read_state()["known_findings"][0]["expires"] == "2999-12-31"
+    assert job.read_state()["known_findings"][0]["expires"] == day
     assert code == 0, job.log
     assert "tool is gone" in job.double.comments(7)[0].body
     assert "fix is on its way" in job.double.comments(7)[0].body

@@ -276,6 +276,18 @@ def test_probe_name__is_the_label_unless_several_share_it(probe: str, label: str
             "e/p: listed as a known finding, but that has expired (2026-01-31).",
         ),
         (
+            Notice(kind="known_finding_too_long", probe="e/p", detail="2027-12-31"),
+            "e/p: not accepted as a known finding, which can be for 366 days at most (2027-12-31).",
+        ),
+        (
+            Notice(kind="excuse_added", probe="e/p", detail="known_findings"),
+            "e/p: excused by this change, not in the base (known_findings).",
+        ),
+        (
+            Notice(kind="settings_differ", experiment="e", detail="seed 7 → 8"),
+            "e: run in another way than the base (seed 7 → 8).",
+        ),
+        (
             Notice(kind="base_is_ancestor"),
             "Nothing is stored for the base commit itself; its nearest stored ancestor stands in.",
         ),

@@ -1,11 +1,12 @@
 """Which files are experiments."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from gate.errors import InvalidFileError
-from gate.suite import find_files, load_experiments
+from gate.suite import Commit, find_files, git_commit, load_experiments
 
 EXPERIMENT = """apiVersion: agentic-chaos/v1
 kind: Experiment
@@ -54,3 +55,21 @@ def test_glob__in_a_folder_whose_name_looks_like_a_pattern(tmp_path: Path) -> No
 def test_patterns__that_overlap_give_each_file_once(tmp_path: Path) -> None:
     good = write(tmp_path / "good.yaml")
     assert find_files(["good.yaml", "*.yaml", "."], tmp_path) == [good]
+
+
+def test_git_commit__tells_a_checkout_with_changes_from_its_commit(tmp_path: Path) -> None:
+    def git(*arguments: str) -> str:
+        identity = ("-c", "user.name=Mona", "-c", "user.email=mona@example.com")
+        command = ["git", *identity, *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert git_commit(tmp_path) == Commit()
+    git("init", "--quiet", "--initial-branch", "main")
+    write(tmp_path / "agent.py")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "one")
+    sha, tree = git("rev-parse", "HEAD"), git("rev-parse", "HEAD^{tree}")
+    write(tmp_path / "report.json")  # not added: what the gate itself leaves is no change
+    assert git_commit(tmp_path) == Commit(sha, "main", tree)
+    write(tmp_path / "agent.py", "changed")
+    assert git_commit(tmp_path) == Commit(sha, "main", f"{tree}-dirty")
