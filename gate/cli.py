@@ -78,7 +78,7 @@ def plan(
         parallel=parallel or settings.run.parallel,
         runs=runs,
         base=load_report(base) if base else None,
-        prices=[parse_price(price) for price in prices],
+        prices=dict(parse_price(price) for price in prices) | settings.run.prices,
     )
     output.result(render_plan(made), made.to_json())
 

@@ -16,6 +16,7 @@ from gate.document import explain, read_document
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.format import Isolation
 from gate.policy import KnownFinding, Model, Policy, Removed
+from gate.prices import Price
 from gate.trace import MAX_RUNS
 
 CONFIG_NAME = "chaos-gate.yaml"
@@ -30,18 +31,20 @@ PASSED_ON = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV", 
 class Budget(Model):
     """What a suite may use up: once it has, no further run begins, and what has run is judged."""
 
-    tokens: Annotated[int, Field(ge=1)] | None = None
-    minutes: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    usd: Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)] | None = None
+    tokens: Annotated[int, Field(ge=0)] | None = None
+    minutes: Annotated[float, Field(ge=0, le=100_000)] | None = None
 
 
 class RunConfig(Model):
-    """How the suite is run. `timeout_s` is in seconds per run."""
+    """How the suite is run. `timeout_s` is in seconds per run, `prices` by globs of model names."""
 
     runs: Annotated[int, Field(ge=1, le=MAX_RUNS)] = 40
     parallel: Annotated[int, Field(ge=1, le=512)] = 8
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 120.0
     isolation: Isolation = "fork"
     budget: Budget = Budget()
+    prices: dict[str, Price] = {}
 
 
 class Config(Model):

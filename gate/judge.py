@@ -88,8 +88,8 @@ class Tally:
             return None
         return self._first_error[1] if self._first_error else "no run was started"
 
-    def report(self, *, planned_runs: int, seed: int | None, target: str = "") -> ExperimentReport:
-        """Return the report of the runs taken so far."""
+    def report(self, *, planned_runs: int, seed: int | None, target: str = "", group: str = "") -> ExperimentReport:
+        """Return the report of the runs taken so far; `group` names the baseline runs that others may share."""
         experiment = self.experiment
         probes = [
             probe
@@ -125,6 +125,7 @@ class Tally:
                     seconds=self.phases[phase].seconds,
                     model_calls=self.phases[phase].model_calls,
                     usage=list(self.phases[phase].usage.values()),
+                    group=group if phase == "baseline" else "",
                 )
                 for phase in PHASES
                 if phase == "chaos" or experiment.baseline

@@ -73,7 +73,8 @@ class RunRecord(Model):
     """One execution of the agent with one seed: everything the report is made of.
 
     `retries`: how often it was carried out before and lost to the provider. `model_calls`: how many were seen, whether
-    or not `usage` says what they took.
+    or not `usage` says what they took; `unmetered`: responses that no fault had touched and that do not say it.
+    `shared_with`: the experiment whose run this is too, and which bears what it took; empty for a run of one's own.
     """
 
     experiment: Name
@@ -88,7 +89,9 @@ class RunRecord(Model):
     tokens: Count = 0
     output: Text = ""
     retries: Count = 0
+    shared_with: Text = ""
     model_calls: Count = 0
+    unmetered: Count = 0
     usage: list[ModelUsage] = Field(default=[], max_length=100)
     trace: list[TraceEvent] = Field(default=[], max_length=10_000)
 
@@ -160,6 +163,7 @@ class PhaseReport(Model):
     """How many runs a phase was planned to have, and why it has fewer, if it has.
 
     `seconds`, all runs one after the other, `model_calls` and `usage` are what the runs took; absent in older reports.
+    `group`: phases with the same one are the same runs, carried out once; empty where none can be shared.
     """
 
     phase: Phase
@@ -169,6 +173,7 @@ class PhaseReport(Model):
     seconds: Seconds | None = None
     model_calls: Total | None = None
     usage: list[ModelUsage] | None = Field(default=None, max_length=1_000)
+    group: Text = ""
 
 
 class ExperimentReport(Model):

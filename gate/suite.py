@@ -13,12 +13,15 @@ from pathlib import Path
 from gate.config import Config, agent_secrets, read_text
 from gate.document import read_document
 from gate.engine import RunSettings, plan, run_suite
+from gate.engine.budget import usd_of
 from gate.engine.journal import Header, Journal, read_header, read_records
 from gate.engine.redact import Redactor
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.experiment import Experiment, load_suite
-from gate.judge import Tally
+from gate.judge import BUDGET_STOP, Tally
+from gate.prices import Prices, UnpricedError
 from gate.report import DIRTY, ExperimentReport, Phase, Report, RunRecord, Spend, Suite
+from gate.sharing import baseline_groups
 
 TRACE_BUDGET = 6_000_000
 """Characters that the events of all failures may take in a report."""
@@ -167,8 +170,8 @@ def run_and_report(
             isolation=config.run.isolation,
             limit_s=limit_s,
             redactor=Redactor(agent_secrets(environment)),
-            budget_tokens=config.run.budget.tokens,
-            budget_s=None if config.run.budget.minutes is None else config.run.budget.minutes * 60,
+            budget=config.run.budget,
+            prices=config.run.prices,
         )
         path = journal or Path(scratch, "journal.jsonl")
         header = Header.of(digest, settings, commit=commit.sha, started_at=_now())
@@ -178,19 +181,26 @@ def run_and_report(
             on_plan(planned, Counter((name, phase) for name, phase, _ in done))
         with opened:
 
-            def keep(record: RunRecord) -> None:
-                opened.append(record)
-                on_record(record)
+            def keep(records: Sequence[RunRecord]) -> None:
+                opened.append(*records)
+                for record in records:
+                    on_record(record)
 
-            tokens_used = sum(record.tokens for record in read_records(path)) if done else 0
-            run_suite(experiments, settings, on_record=keep, done=done, tokens_used=tokens_used)
+            earlier = read_records(path) if done else ()
+            run_suite(experiments, settings, on_records=keep, earlier=earlier)
         tallies = {e.name: Tally(e) for e in experiments}
         started_at = read_header(path).started_at
-        spend = _read_journal(path, tallies)
+        spend = _read_journal(path, tallies, config.run.prices)
+    if not any(tally.runs for tally in tallies.values()):
+        raise BrokenEnvironmentError(
+            f"no run was started: {BUDGET_STOP}",
+            where=f"run.budget: {config.run.budget.model_dump_json(exclude_none=True)}",
+            fix="allow more, or take the budget away",
+        )
     for name, tally in tallies.items():
-        unlucky = tally.runs == 0 and spend.runs > 0  # the budget was used up before its turn
-        if not unlucky and (why := tally.why_invalid) is not None:
+        if tally.runs and (why := tally.why_invalid) is not None:
             raise BrokenEnvironmentError(f"no valid run: {why}", where=name, fix="run the experiment alone and look")
+    groups = baseline_groups(experiments, target=target, seed=seed)
     return Report(
         commit=commit.sha,
         ref=commit.ref,
@@ -207,6 +217,7 @@ def run_and_report(
                 planned_runs=settings.runs_of(tally.experiment),
                 seed=tally.experiment.seed if seed is None else seed,
                 target=target or tally.experiment.entrypoint or "",
+                group=groups.get(tally.experiment.name, ""),
             )
             for tally in tallies.values()
         ),
@@ -226,16 +237,24 @@ def _within_budget(reports: Iterable[ExperimentReport]) -> list[ExperimentReport
     return kept
 
 
-def _read_journal(path: Path, tallies: Mapping[str, Tally]) -> Spend:
+def _read_journal(path: Path, tallies: Mapping[str, Tally], prices: Prices) -> Spend:
     """Hand every record to the tally of its experiment, one at a time; return what all of them took."""
-    tokens, model_calls, seconds = 0, 0, 0.0
+    runs, tokens, model_calls, seconds = 0, 0, 0, 0.0
+    usd: float | None = 0.0 if prices else None
     for record in read_records(path):
         tallies[record.experiment].add(record)
+        if record.shared_with:
+            continue
+        runs += 1
         tokens += record.tokens
         model_calls += record.model_calls
         seconds += record.duration_s
-    runs = sum(t.runs for t in tallies.values())
-    return Spend(runs=runs, tokens=tokens, seconds=seconds, model_calls=model_calls)
+        try:
+            usd = None if usd is None else usd + usd_of(record, prices)
+        except UnpricedError:
+            usd = None
+    seen = usd if model_calls else None  # no model call seen means that nobody looked, not that nothing was spent
+    return Spend(runs=runs, tokens=tokens, usd=seen, seconds=seconds, model_calls=model_calls)
 
 
 def suite_digest(experiments: Sequence[Experiment]) -> str:

@@ -53,12 +53,12 @@ class Journal:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
-    def append(self, record: RunRecord) -> None:
-        """Write one finished run."""
-        self._write(record)
+    def append(self, *records: RunRecord) -> None:
+        """Write finished runs, all at once."""
+        self._write(*records)
 
-    def _write(self, model: Model) -> None:
-        self._file.write(model.model_dump_json().encode() + b"\n")
+    def _write(self, *models: Model) -> None:
+        self._file.write(b"".join(model.model_dump_json().encode() + b"\n" for model in models))
         self._file.flush()
 
     def __enter__(self) -> Self:

@@ -2,13 +2,13 @@
 
 import asyncio
 import bisect
+import functools
 import os
 import secrets
 import shutil
 import stat
 import tempfile
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +16,12 @@ from typing import Any
 
 from gate.chaos import hook, process
 from gate.chaos.wire import Encoder
+from gate.config import Budget
+from gate.engine.budget import Meter
 from gate.engine.judges import Judges
 from gate.engine.live import LiveRun
 from gate.engine.schedule import PlannedRun, RunSettings, Start, plan
+from gate.engine.scheduler import Scheduler, Turn
 from gate.engine.server import Server
 from gate.engine.session import Session
 from gate.engine.verdict import JUDGED, Ending, is_infra, judge_run
@@ -27,6 +30,7 @@ from gate.errors import UsageError
 from gate.experiment import Experiment
 from gate.judge import MAX_TRACES
 from gate.report import Phase, RunRecord
+from gate.stopping import Watch, Watches
 
 SOCKET_PATH_LIMIT = 100
 """Bytes of a Unix socket's path, with room to spare: Linux takes 107."""
@@ -42,37 +46,53 @@ def run_suite(
     experiments: Sequence[Experiment],
     settings: RunSettings,
     *,
-    on_record: Callable[[RunRecord], None],
-    done: Collection[tuple[str, Phase, int]] = (),
-    tokens_used: int = 0,
+    on_records: Callable[[Sequence[RunRecord]], None],
+    watches: Watches | None = None,
+    earlier: Iterable[RunRecord] = (),
 ) -> None:
-    """Carry out every planned run that is not `done`, and hand over its record: each once, in any order.
+    """Carry out every planned run that is not among the `earlier` ones, and hand over its record, in any order.
 
-    `tokens_used` is what those that are done took of the budget. Past the budget no run begins.
+    Baseline runs that experiments share are carried out once; their records are handed over together. `watches` say
+    which runs are needed (default: all). Past the budget no run begins.
 
     Nothing that the agent started is left when this returns or raises.
 
     Raises:
-        UsageError: an experiment without an entry point.
+        UsageError: an experiment without an entry point, or a budget in USD and a model without a price.
         BrokenEnvironmentError: the agent's interpreter does not start, or a target cannot be imported.
     """
-    todo = [p for p in plan(experiments, settings) if p.key not in done]
+    planned = plan(experiments, settings)
+    watches = watches or {p.key[:2]: Watch(settings.runs_of(p.experiment)) for p in planned}
+    meter, done = Meter(settings.budget, settings.prices), set()
+    for record in earlier:
+        done.add((record.experiment, record.phase, record.index))
+        watches[record.experiment, record.phase].add(record)
+        meter.add(record)
+    scheduler = Scheduler(planned, watches, done=done, by_value=settings.budget != Budget())
     with _scratch(settings.scratch) as folder, _descendants():
-        asyncio.run(_Suite(settings, folder, on_record, tokens_used).run(todo))
+        asyncio.run(_Suite(settings, folder, scheduler, meter, watches, on_records).run(scheduler.todo))
+    if meter.problem is not None:
+        raise meter.problem
 
 
 class _Suite:
     def __init__(
-        self, settings: RunSettings, folder: Path, on_record: Callable[[RunRecord], None], tokens_used: int
+        self,
+        settings: RunSettings,
+        folder: Path,
+        scheduler: Scheduler,
+        meter: Meter,
+        watches: Watches,
+        on_records: Callable[[Sequence[RunRecord]], None],
     ) -> None:
-        self.settings, self.folder, self.on_record = settings, folder, on_record
-        self.tokens_used, self.started = tokens_used, time.monotonic()
+        self.settings, self.folder, self.on_records = settings, folder, on_records
+        self.scheduler, self.meter, self.watches = scheduler, meter, watches
         self.server = Server(folder / "hook")
         self.workers: dict[Start, Worker] = {}
         self._folders: list[Path] = []
         self._traced: dict[tuple[str, Phase], list[int]] = {}
 
-    async def run(self, todo: list[PlannedRun]) -> None:
+    async def run(self, todo: Sequence[PlannedRun]) -> None:
         async with self.server:
             starts = dict.fromkeys(p.start for p in todo)
             self.workers = {start: Worker(self.server, self.settings, start, self.folder) for start in starts}
@@ -80,48 +100,50 @@ class _Suite:
             workers = [*self.workers.values(), *self.judges.workers.values()]
             try:
                 await _all(self.settings.parallel, iter([w.start for w in workers]))
-                await _all(self.settings.parallel, (self._task(p) for p in todo))
+                await _all(self.settings.parallel, self._tasks())
             finally:
                 await asyncio.gather(*(w.stop() for w in workers))
 
-    def _task(self, planned: PlannedRun) -> Callable[[], Any]:
-        async def task() -> None:
-            if not self._is_over_budget():
-                record = await self._carry_out(planned)
-                self.tokens_used += record.tokens
-                self.on_record(record)
+    def _tasks(self) -> Iterator[Callable[[], Any]]:
+        while not self.meter.is_over and (turn := self.scheduler.next()):
+            yield functools.partial(self._take, turn)
 
-        return task
+    async def _take(self, turn: Turn) -> None:
+        records = await self._carry_out(turn)
+        for record in records:
+            self.meter.add(record)
+            self.watches[record.experiment, record.phase].add(record)
+        self.on_records(records)
 
-    def _is_over_budget(self) -> bool:
-        tokens, seconds = self.settings.budget_tokens, self.settings.budget_s
-        over_tokens = tokens is not None and self.tokens_used >= tokens
-        return over_tokens or (seconds is not None and time.monotonic() - self.started >= seconds)
-
-    async def _carry_out(self, planned: PlannedRun) -> RunRecord:
-        retries = 0
+    async def _carry_out(self, turn: Turn) -> list[RunRecord]:
+        """Carry out one run and return its record for every experiment that shares it, the first as its payer."""
+        first, retries = turn[0], 0
         while True:
-            session, ending = await self._attempt(planned)
-            if not is_infra(planned.experiment.infra_errors, ending, session):
+            session, ending = await self._attempt(first)
+            if not is_infra(first.experiment.infra_errors, ending, session):
                 break
             if retries == INFRA_RETRIES:
                 ending = replace(ending, outcome="infra")
                 break
             await asyncio.sleep(INFRA_PAUSE_S * 2**retries)
             retries += 1
-        ask = await self.judges.ask(planned, session.close()) if ending.outcome in JUDGED else None
-        record = judge_run(
-            planned,
-            session,
-            ending,
-            redactor=self.settings.redactor,
-            ask=ask,
-            retries=retries,
-            with_trace=self._is_early(planned),
-        )
-        if record.trace:
-            bisect.insort(self._traced[planned.experiment.name, planned.phase], planned.index)
-        return record
+        records = []
+        for planned in turn:
+            ask = await self.judges.ask(planned, session.close()) if ending.outcome in JUDGED else None
+            record = judge_run(
+                planned,
+                session,
+                ending,
+                redactor=self.settings.redactor,
+                ask=ask,
+                retries=retries,
+                with_trace=self._is_early(planned),
+                shared_with="" if planned is first else first.experiment.name,
+            )
+            if record.trace:
+                bisect.insort(self._traced[planned.experiment.name, planned.phase], planned.index)
+            records.append(record)
+        return records
 
     def _is_early(self, planned: PlannedRun) -> bool:
         """Return whether this run, if it fails, may be one of the first of its phase: those are shown with events."""

@@ -5,11 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gate.config import Budget
 from gate.engine.redact import Redactor
 from gate.errors import UsageError
 from gate.experiment import Experiment
 from gate.format import Isolation
+from gate.prices import Prices
 from gate.report import PHASES, Phase
+from gate.sharing import baseline_groups
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class RunSettings:
     """How the agent is started; `environment` is all it gets.
 
     `runs`, `seed`, `target` and `limit_s` override the files; `default_runs`, `timeout_s` and `isolation` hold where a
-    file says nothing. Once `budget_tokens` are used up or `budget_s` is over, no further run begins.
+    file says nothing. Once the budget is used up no further run begins.
     """
 
     python: tuple[str, ...]
@@ -33,8 +36,8 @@ class RunSettings:
     isolation: Isolation = "fork"
     limit_s: float | None = None
     redactor: Redactor = field(default_factory=Redactor)
-    budget_tokens: int | None = None
-    budget_s: float | None = None
+    budget: Budget = field(default_factory=Budget)
+    prices: Prices = field(default_factory=dict)
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return how many runs each phase of an experiment is to have."""
@@ -53,7 +56,7 @@ class Start:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run to come. `seed` is the run's own; None: unseeded."""
+    """One run to come. `seed` is the run's own; None: unseeded. Of one `group`, equal indices are the same run."""
 
     experiment: Experiment
     phase: Phase
@@ -61,6 +64,7 @@ class PlannedRun:
     seed: int | None
     start: Start
     timeout_s: float
+    group: str = ""
 
     @property
     def key(self) -> tuple[str, Phase, int]:
@@ -75,6 +79,7 @@ def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[Plann
         UsageError: an experiment that names no entry point, when none is given for all.
     """
     planned = []
+    groups = baseline_groups(experiments, target=settings.target, seed=settings.seed)
     for experiment in experiments:
         entrypoint = settings.target or experiment.entrypoint
         if entrypoint is None:
@@ -93,9 +98,10 @@ def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[Plann
         for phase in PHASES:
             if phase == "baseline" and not experiment.baseline:
                 continue
+            group = groups[experiment.name] if phase == "baseline" else ""
             for index in range(runs):
                 seed = None if first is None else first + index
-                planned.append(PlannedRun(experiment, phase, index, seed, start, timeout_s))
+                planned.append(PlannedRun(experiment, phase, index, seed, start, timeout_s, group))
     return planned
 
 

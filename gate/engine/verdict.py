@@ -16,7 +16,7 @@ from gate.engine.transcript import transcript
 from gate.experiment import ProbeSpec
 from gate.judge import applicable, is_failure
 from gate.probes.judge import Ask, Judge
-from gate.probes.usage import Usage, usage_records
+from gate.probes.usage import Usage, unmetered, usage_records
 from gate.report import ModelUsage, ProbeOutcome, RunRecord
 from gate.trace import Outcome, Trace
 
@@ -61,6 +61,7 @@ def judge_run(
     ask: Ask | None = None,
     retries: int = 0,
     with_trace: bool = True,
+    shared_with: str = "",
 ) -> RunRecord:
     """Check the probes of the run's phase on its trace; `ask` gives what judges have said of it."""
     trace = session.close()
@@ -86,7 +87,9 @@ def judge_run(
         tokens=min(sum(u.input_tokens + u.output_tokens for u in usage), TOKENS_LIMIT),
         output="" if good or trace.output is None else redactor.fit(show(trace.output), OUTPUT_LIMIT),
         retries=retries,
+        shared_with=shared_with,
         model_calls=min(max(len(trace.of("llm.call")), len(usage)), TOKENS_LIMIT),
+        unmetered=0 if session.may_have_broken_the_run else min(unmetered(trace), TOKENS_LIMIT),
         usage=_by_model(usage, redactor),
     )
     if with_trace and is_failure(record):

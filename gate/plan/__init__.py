@@ -1,7 +1,7 @@
 """What a suite will take and what it will show, before anything is spent. Pure."""
 
 from gate.plan.model import COSTS, Cost, Plan, PlannedExperiment, PlannedProbe, PlanTotal
-from gate.plan.spending import Price, parse_price
+from gate.plan.spending import parse_price
 from gate.plan.suite import plan_suite
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "PlanTotal",
     "PlannedExperiment",
     "PlannedProbe",
-    "Price",
     "parse_price",
     "plan_suite",
 ]

@@ -1,6 +1,5 @@
 """What runs take: as those of the base did, at given prices. What nobody knows stays unknown."""
 
-import fnmatch
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
@@ -8,23 +7,12 @@ from typing import Any
 
 from gate.errors import UsageError
 from gate.plan.model import Cost
+from gate.prices import Price, Prices, UnpricedError, cost
 from gate.report import ExperimentReport, ModelUsage, Phase, PhaseReport, Report
 
-PER_PRICE = 1_000_000
-"""Prices are for so many tokens."""
 
-
-@dataclass(frozen=True)
-class Price:
-    """What a million tokens of the models that a glob names cost, in USD."""
-
-    model: str
-    input_usd: float
-    output_usd: float
-
-
-def parse_price(text: str) -> Price:
-    """Return the price that `MODEL=IN/OUT` states, in USD for a million tokens; MODEL may be a glob.
+def parse_price(text: str) -> tuple[str, Price]:
+    """Return the glob of models and the price that `MODEL=IN/OUT` states, in USD for a million tokens.
 
     Raises:
         UsageError: not of that form, or not a finite price of 0 or more.
@@ -32,13 +20,13 @@ def parse_price(text: str) -> Price:
     model, _, prices = text.rpartition("=")
     entered, _, left = prices.partition("/")
     try:
-        price = Price(model.strip(), float(entered), float(left))
+        price = Price(input=float(entered), output=float(left))
     except ValueError:
         price = None
-    if price is None or not price.model or not all(0 <= p < math.inf for p in (price.input_usd, price.output_usd)):
+    if price is None or not model.strip():
         fix = "write MODEL=IN/OUT in USD for a million tokens, such as gpt-4o*=2.50/10"
         raise UsageError(f"not a price: {text!r}", where="--price", fix=fix)
-    return price
+    return model.strip(), price
 
 
 @dataclass(frozen=True)
@@ -58,9 +46,7 @@ class _PerRun:
 class Spending:
     """What the runs of one experiment will take: as its phase did in the base, else the experiment, else the suite."""
 
-    def __init__(
-        self, experiment: ExperimentReport | None, base: Report | None, prices: Sequence[Price], parallel: int
-    ) -> None:
+    def __init__(self, experiment: ExperimentReport | None, base: Report | None, prices: Prices, parallel: int) -> None:
         every = [phase for e in base.experiments for phase in e.phases] if base else []
         self.prices, self.parallel = prices, parallel
         self.models_are_seen = any(phase.model_calls for phase in every)
@@ -113,10 +99,10 @@ class Spending:
         )
 
     def _cost(self, usage: ModelUsage) -> float | None:
-        for price in self.prices:
-            if fnmatch.fnmatchcase(usage.model, price.model):
-                return (usage.input_tokens * price.input_usd + usage.output_tokens * price.output_usd) / PER_PRICE
-        return None
+        try:
+            return cost([usage], self.prices)
+        except UnpricedError:
+            return None
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

@@ -3,13 +3,15 @@
 import fnmatch
 from collections.abc import Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gate.experiment import Experiment, ProbeSpec
 from gate.judge import applicable
 from gate.plan.model import COSTS, Cost, Plan, PlannedExperiment, PlannedProbe, PlanTotal
-from gate.plan.spending import Price, Spending
+from gate.plan.spending import Spending
 from gate.policy import Policy
+from gate.prices import Prices
 from gate.report import PHASES, ExperimentReport, Phase, ProbeReport, Report
 from gate.rows import MAX_PLANNED_RUNS, Claims
 from gate.stats import about_runs_for_power, exact_power, pass_probability, sprt_characteristics
@@ -28,7 +30,7 @@ def plan_suite(
     parallel: int,
     runs: int | None = None,
     base: Report | None = None,
-    prices: Sequence[Price] = (),
+    prices: Prices = MappingProxyType({}),
 ) -> Plan:
     """Return the plan of a suite; `runs` overrides the files, `default_runs` holds where they say nothing.
 
@@ -169,14 +171,14 @@ def _notes(planned: Sequence[PlannedExperiment], *, has_base: bool) -> list[str]
     return notes
 
 
-def _price_notes(prices: Sequence[Price], base: Report | None) -> list[str]:
+def _price_notes(prices: Prices, base: Report | None) -> list[str]:
     """Return a note for every price that no model of the base has."""
     if base is None:
         return []
     models = {one.model for e in base.experiments for phase in e.phases for one in phase.usage or []}
     named = ", ".join(sorted(m or "(unnamed)" for m in models)[:10]) or "none"
     return [
-        f"The price of {price.model[:200]} is that of no model in the base report, which names: {named}."[:4000]
-        for price in prices
-        if not any(fnmatch.fnmatchcase(model, price.model) for model in models)
+        f"The price of {glob[:200]} is that of no model in the base report, which names: {named}."[:4000]
+        for glob in prices
+        if not any(fnmatch.fnmatchcase(model, glob) for model in models)
     ]

@@ -1,11 +1,11 @@
 """No retry storm, no runaway loop."""
 
-import fnmatch
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from gate.policy import Category, Model
+from gate.policy import Category
+from gate.prices import Price, cost
 from gate.probes.base import Amount, Check, Limit, Probe, count
 from gate.probes.usage import usage_records
 from gate.trace import Trace
@@ -96,13 +96,6 @@ class TokensWithin(Probe):
         return Check(total <= self.limit, f"{total} tokens", vacuous=not records)
 
 
-class Price(Model):
-    """What a million tokens cost."""
-
-    input: Amount = 0.0
-    output: Amount = 0.0
-
-
 class CostWithin(Probe):
     """All model responses together cost at most `limit`, by `prices` per million tokens; vacuous without usage.
 
@@ -121,15 +114,5 @@ class CostWithin(Probe):
 
     def check(self, trace: Trace) -> Check:
         records = usage_records(trace)
-        cost = 0.0
-        for model, entered, left in records:
-            price = self._price(model)
-            cost += entered * price.input / 1e6 + left * price.output / 1e6
-        return Check(cost <= self.limit, f"{cost:.6f} spent", vacuous=not records)
-
-    def _price(self, model: str) -> Price:
-        for pattern, price in self.prices.items():
-            if fnmatch.fnmatchcase(model, pattern):
-                return price
-        what = f"model {model!r}" if model else "a response that names no model"
-        raise ValueError(f"no price for {what}: add a glob that matches it to prices, or '*'")
+        spent = cost(records, self.prices)
+        return Check(spent <= self.limit, f"{spent:.6f} spent", vacuous=not records)

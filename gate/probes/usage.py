@@ -30,6 +30,11 @@ def usage_records(trace: Trace) -> list[Usage]:
     return [usage for e in trace.events if e.kind in _RESPONSES for usage in _in_response(e.data)]
 
 
+def unmetered(trace: Trace) -> int:
+    """Return how many recorded model responses do not say what they took."""
+    return sum(e.kind in _RESPONSES and not any(_in_response(e.data)) for e in trace.events)
+
+
 def _in_response(data: Any) -> Iterator[Usage]:
     pending: list[tuple[str, Any]] = [("", data)]
     while pending:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,9 @@ def by_our_engine(target: str, files: list[Path], runs: int) -> dict[str, Experi
     experiments: list[Experiment] = load_suite([(str(f), f.read_text(encoding="utf-8")) for f in files], print)
     tallies = {e.name: Tally(e) for e in experiments}
 
-    def add(record: RunRecord) -> None:
-        tallies[record.experiment].add(record)
+    def add(records: Sequence[RunRecord]) -> None:
+        for record in records:
+            tallies[record.experiment].add(record)
 
     with tempfile.TemporaryDirectory() as scratch:
         settings = RunSettings(
@@ -82,7 +84,7 @@ def by_our_engine(target: str, files: list[Path], runs: int) -> dict[str, Experi
             runs=runs,
             target=target,
         )
-        run_suite(experiments, settings, on_record=add)
+        run_suite(experiments, settings, on_records=add)
     return {name: t.report(planned_runs=runs, seed=t.experiment.seed) for name, t in tallies.items()}
 
 

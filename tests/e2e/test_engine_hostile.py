@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +97,13 @@ def run_watched(suite: list[Any], watch: Callable[[RunRecord], None]) -> list[Ru
 
     records: list[RunRecord] = []
 
-    def on_record(record: RunRecord) -> None:
-        records.append(record)
+    def on_records(new: Sequence[RunRecord]) -> None:
+        records.extend(new)
         time.sleep(0.02)
-        watch(record)
+        watch(new[0])
 
     with tempfile.TemporaryDirectory() as folder:
-        run_suite(suite, settings(Path(folder), timeout_s=3.0, parallel=2), on_record=on_record)
+        run_suite(suite, settings(Path(folder), timeout_s=3.0, parallel=2), on_records=on_records)
     return records
 
 

@@ -38,7 +38,7 @@ def test_mailbot__passes_of_the_guardrail_experiments(
         seed=7,
         target=f"experiments.mailbot:{variant}",
     )
-    run_suite(suite, settings, on_record=records.append)
+    run_suite(suite, settings, on_records=records.extend)
 
     def passes(name: str, phase: str) -> list[int]:
         runs = [r for r in records if (r.experiment, r.phase) == (name, phase)]

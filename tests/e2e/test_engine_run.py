@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +148,9 @@ def test_results__do_not_depend_on_parallel() -> None:
 
 def test_done__runs_are_not_repeated(tmp_path: Path) -> None:
     suite = [experiment("polite:echo", runs=3)]
+    earlier = [r for r in run(*suite) if (r.phase, r.index) in (("baseline", 0), ("chaos", 2))]
     records: list[RunRecord] = []
-    done = {("test", "baseline", 0), ("test", "chaos", 2)}
-    run_suite(suite, settings(tmp_path), on_record=records.append, done=done)  # type: ignore[arg-type]
+    run_suite(suite, settings(tmp_path), on_records=records.extend, earlier=earlier)
     assert sorted((r.phase, r.index) for r in records) == [("baseline", 1), ("baseline", 2), ("chaos", 0), ("chaos", 1)]
 
 
@@ -185,12 +185,12 @@ def test_broken_environment__interpreter_that_says_nothing(monkeypatch: pytest.M
         run_one("polite:echo", settings={"python": (str(script),)})
 
 
-def test_on_record__its_error_ends_the_suite_cleanly(tmp_path: Path) -> None:
-    def refuse(_record: RunRecord) -> None:
+def test_on_records__its_error_ends_the_suite_cleanly(tmp_path: Path) -> None:
+    def refuse(_records: Sequence[RunRecord]) -> None:
         raise RuntimeError("disk full")
 
     with pytest.raises(RuntimeError, match="disk full"):
-        run_suite([experiment("polite:echo", runs=50)], settings(tmp_path), on_record=refuse)
+        run_suite([experiment("polite:echo", runs=50)], settings(tmp_path), on_records=refuse)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -239,7 +239,7 @@ suite = [
         ("polite:sleeps", "sleeper", {"seconds": 3600}),
     ]
 ]
-run_suite(suite, settings(folder / "scratch", timeout_s=3600.0), on_record=print)
+run_suite(suite, settings(folder / "scratch", timeout_s=3600.0), on_records=print)
 """
 
 

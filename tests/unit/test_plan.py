@@ -9,14 +9,16 @@ import pytest
 from gate import stats
 from gate.errors import UsageError
 from gate.experiment import Experiment, parse_experiment
-from gate.plan import Plan, PlannedProbe, Price, parse_price, plan_suite
+from gate.plan import Plan, PlannedProbe, parse_price, plan_suite
 from gate.policy import ExperimentPolicy
+from gate.prices import Price, Prices
 from gate.render.plan import render_plan
 from gate.render.terminal import cells
 from gate.report import ExperimentReport, ModelUsage, Phase, PhaseReport, Report, RunSummary, Spend
 from tests.builders import POLICY, experiment, parsed, probe, report
 
-GPT = Price("gpt-*", 2.0, 10.0)
+GPT = {"gpt-*": Price(input=2.0, output=10.0)}
+NO_PRICES: Prices = {}
 SILENT = """
 apiVersion: agentic-chaos/v1
 kind: Experiment
@@ -26,7 +28,7 @@ spec: {faults: [{type: error}], probes: [{type: output_matches, params: {pattern
 
 
 def planned(
-    *experiments: Experiment, base: Report | None = None, runs: int | None = None, prices: tuple[Price, ...] = ()
+    *experiments: Experiment, base: Report | None = None, runs: int | None = None, prices: Prices = NO_PRICES
 ) -> Plan:
     return plan_suite(
         experiments or [parsed()], policy=POLICY, default_runs=40, parallel=4, runs=runs, base=base, prices=prices
@@ -123,7 +125,7 @@ def test_spend__as_each_phase_of_the_base_took() -> None:
         phase("baseline", seconds=20.0, model_calls=20, usage=[usage("gpt-4", 20, 10_000, 2_000)]),
         phase("chaos", seconds=40.0, model_calls=30, usage=[usage("gpt-4", 30, 20_000, 3_000)]),
     )
-    one = planned(base=base, prices=(GPT,)).experiments[0]
+    one = planned(base=base, prices=GPT).experiments[0]
     assert one.model_calls == 40 * (2 + 3)
     assert one.tokens == 40 * (1_200 + 2_300)
     assert one.usd == pytest.approx(40 * (0.002 + 0.002 + 0.004 + 0.003))  # 2 and 10 USD for a million
@@ -143,7 +145,7 @@ def test_spend__as_each_phase_of_the_base_took() -> None:
     ],
 )
 def test_spend__what_nobody_knows_is_absent(spend: dict[str, Any], lacking: set[str]) -> None:
-    made = planned(base=stored(phase("baseline", **spend), phase("chaos", **spend)), prices=(GPT,))
+    made = planned(base=stored(phase("baseline", **spend), phase("chaos", **spend)), prices=GPT)
     assert set(made.total.unknown) == lacking
     assert {c for c in ("model_calls", "tokens", "usd", "minutes") if getattr(made.total, c) is None} == lacking
 
@@ -169,7 +171,7 @@ def test_total__adds_what_is_known_and_counts_the_rest() -> None:
     silent = experiment("silent", probe(40, 40)).model_copy(
         update={"phases": [phase("chaos", seconds=1.0, model_calls=5, usage=[])]}
     )
-    made = planned(parsed(), other, base=report(told, silent), prices=(GPT,))
+    made = planned(parsed(), other, base=report(told, silent), prices=GPT)
     assert [e.tokens for e in made.experiments] == [800, None]
     assert (made.total.tokens, made.total.unknown) == (800, {"tokens": 1, "usd": 1})
     assert "at least 800 tokens (unknown for 1 of 2)" in " ".join(render_plan(made).split())
@@ -177,14 +179,17 @@ def test_total__adds_what_is_known_and_counts_the_rest() -> None:
 
 def test_note__a_price_of_no_model() -> None:
     base = stored(phase("chaos", seconds=1.0, model_calls=1, usage=[usage("claude", 1, 1, 1)]))
-    assert any("gpt-*" in n and "claude" in n for n in planned(base=base, prices=(GPT,)).notes)
+    assert any("gpt-*" in n and "claude" in n for n in planned(base=base, prices=GPT).notes)
 
 
 @pytest.mark.parametrize(
     ("text", "price"),
-    [("gpt-4o=2.5/10", Price("gpt-4o", 2.5, 10.0)), ("a=b*=0/1", Price("a=b*", 0.0, 1.0))],
+    [
+        ("gpt-4o=2.5/10", ("gpt-4o", Price(input=2.5, output=10.0))),
+        ("a=b*=0/1", ("a=b*", Price(input=0.0, output=1.0))),
+    ],
 )
-def test_parse_price__of_a_model(text: str, price: Price) -> None:
+def test_parse_price__of_a_model(text: str, price: tuple[str, Price]) -> None:
     assert parse_price(text) == price
 
 
@@ -205,7 +210,7 @@ def test_render_plan__fits_and_escapes(width: int) -> None:
     long = replace(parsed(0.0), name="\x1b[31mevil " + "n" * 150)
     spend: dict[str, Any] = {"seconds": 1e7, "model_calls": 10**9, "usage": [usage("gpt-4", 10**9, 10**12, 10**12)]}
     base = stored(phase("baseline", **spend), phase("chaos", **spend))
-    shown = render_plan(planned(parsed(), base=base, prices=(GPT,)), width=width)
+    shown = render_plan(planned(parsed(), base=base, prices=GPT), width=width)
     shown += "\n" + render_plan(plan_suite([long], policy=POLICY, default_runs=1, parallel=1, runs=50), width=width)
     assert all(cells(line) <= width for line in shown.splitlines())
     assert "\x1b" not in shown

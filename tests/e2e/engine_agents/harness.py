@@ -61,7 +61,7 @@ def run(*experiments: Experiment, **changes: Any) -> list[RunRecord]:
     """Carry a suite out; return its records in the order of the plan."""
     records: list[RunRecord] = []
     with tempfile.TemporaryDirectory() as folder:
-        run_suite(experiments, settings(Path(folder), **changes), on_record=records.append)
+        run_suite(experiments, settings(Path(folder), **changes), on_records=records.extend)
     names = [e.name for e in experiments]
     phases: list[Phase] = ["baseline", "chaos"]
     return sorted(records, key=lambda r: (names.index(r.experiment), phases.index(r.phase), r.index))

@@ -128,6 +128,15 @@ def thinks() -> str:
     return "done"
 
 
+@chaos.llm
+def mutter(text: str) -> str:
+    return text
+
+
+def thinks_silently() -> str:
+    return mutter("done")
+
+
 def streams() -> Any:
     yield "a"
     yield "b"
