@@ -31,17 +31,12 @@ _DECORATORS = (
 _ERRORS = ("ChaosAuthError", "ChaosError", "ChaosRateLimit", "ChaosTimeout")
 
 
-def prepare() -> None:
-    """Import the package's runtime if the agent has the package; it may import it itself only during a run."""
-    if NAME in sys.modules:
-        return
-    spec = importlib.util.find_spec(NAME)
-    if spec is not None and spec.origin is not None:
-        importlib.import_module(f"{NAME}.runtime")
-
-
 def bridge() -> None:
-    """Have the package's runtime in this process ask the run of this process."""
+    """Have the package's runtime in this process ask the run of this process, if the agent has the package."""
+    if NAME not in sys.modules:  # an agent may import it only during a run
+        spec = importlib.util.find_spec(NAME)
+        if spec is not None and spec.origin is not None:
+            importlib.import_module(f"{NAME}.runtime")
     runtime = sys.modules.get(f"{NAME}.runtime")
     if getattr(runtime, "__file__", None) is None:
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import gc
 import json
 import os
@@ -13,7 +15,7 @@ import warnings
 from typing import Any, NoReturn
 
 from gate.chaos import instrument, judges, process
-from gate.chaos.target import explain_import, flush, resolve, run_target
+from gate.chaos.target import Find, explain_import, flush, resolve, run_target
 from gate.chaos.wire import dumps
 
 FOR_AGENTS = (judges,)
@@ -42,30 +44,31 @@ def main(path: str, worker: str, entrypoint: str, isolation: str) -> None:
     paths = (os.environ.get("PYTHONPATH"), _STAND_IN)  # by which interpreters that the agent starts find `gate.chaos`
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     _tell(control, {"op": "worker", "worker": worker, "pid": os.getpid()})
-    problem = _try_in_child(entrypoint) if isolation == "process" else _try(entrypoint)
+    find = functools.cache(functools.partial(resolve, entrypoint))
+    problem = _try_in_child(find) if isolation == "process" else _try(find)
     if problem:
         _tell(control, {"op": "broken", "traceback": problem})
         return
     if isolation == "none":
-        _serve_here(control, path, entrypoint)
+        _serve_here(control, path, find)
         return
     gc.collect()
     gc.freeze()
     process.outlive_parent()
-    _Worker(control, path, entrypoint).serve()
+    _Worker(control, path, find).serve()
 
 
-def _try(entrypoint: str) -> str:
+def _try(find: Find) -> str:
     """Import the target; return what went wrong."""
     try:
-        resolve(entrypoint)
+        find()
         instrument.check()
     except BaseException as error:  # noqa: BLE001 (whatever an agent does on import, the gate is to know)
         return explain_import(error)
     return ""
 
 
-def _try_in_child(entrypoint: str) -> str:
+def _try_in_child(find: Find) -> str:
     """Import the target in a fork, so that nothing of it is in this process; return what went wrong."""
     ours, theirs = os.pipe()
     parent = os.getpid()
@@ -73,7 +76,7 @@ def _try_in_child(entrypoint: str) -> str:
     if pid == 0:
         try:
             process.die_with_parent(parent)
-            os.write(theirs, b"tried:" + _try(entrypoint).encode("utf-8", "backslashreplace")[-_PIPE:])
+            os.write(theirs, b"tried:" + _try(find).encode("utf-8", "backslashreplace")[-_PIPE:])
             flush()
             os._exit(0)
         finally:
@@ -86,15 +89,14 @@ def _try_in_child(entrypoint: str) -> str:
     return problem if tried else "the import ended the process"
 
 
-def _serve_here(control: socket.socket, path: str, entrypoint: str) -> None:
+def _serve_here(control: socket.socket, path: str, find: Find) -> None:
     """Carry runs out one after the other in this process."""
-    target = resolve(entrypoint)
     _tell(control, {"op": "ready"})
     with control.makefile("r", encoding="ascii") as lines:
         for line in lines:
             job = json.loads(line)
             if job["op"] == "run":
-                run_target(lambda: target, path, job)
+                run_target(find, path, job)
                 _tell(control, {"op": "exited", "run": job["run"], "status": 0, "tail": ""})
 
 
@@ -110,16 +112,22 @@ def _tell(control: socket.socket, message: dict[str, Any]) -> None:
 
 
 class _Child:
-    """A run's process, seen from the worker."""
+    """A run's process, seen from the worker; `run` is empty while it waits for its order."""
 
-    def __init__(self, run: str, pid: int, output: int) -> None:
-        self.run, self.pid, self.output = run, pid, output
+    def __init__(self, pid: int, output: int, order: int) -> None:
+        self.run, self.pid, self.output, self.order = "", pid, output, order
         try:
             self.handle = os.pidfd_open(pid)
         except OSError:  # a sandbox without it
             self.handle = -1
         self.silent = False
         self.tail = b""
+
+    def begin(self, run: str, order: bytes) -> None:
+        """Have it carry a run out."""
+        self.run = run
+        with contextlib.suppress(BrokenPipeError), open(self.order, "wb") as pipe:  # noqa: PTH123 (a descriptor)
+            pipe.write(order)  # if something has killed it meanwhile, that is how the run ended
 
     def drain(self) -> bool:
         """Read some of its output; return whether there may be more right now."""
@@ -138,16 +146,18 @@ class _Child:
 
 
 class _Worker:
-    def __init__(self, control: socket.socket, path: str, entrypoint: str) -> None:
-        self.control, self.path, self.entrypoint = control, path, entrypoint
+    def __init__(self, control: socket.socket, path: str, find: Find) -> None:
+        self.control, self.path, self.find = control, path, find
         self.pid = os.getpid()
         self.spared = process.children()  # what the agent started on import lives as long as the worker
         self.running: dict[int, _Child] = {}
+        self.next: _Child | None = None  # forked ahead, so that no run waits for it
         self.received = b""
 
     def serve(self) -> None:
         try:
             _tell(self.control, {"op": "ready"})
+            self._fork_ahead()
             while self._wait():
                 for child in list(self.running.values()):
                     if process.has_ended(child.pid):
@@ -175,40 +185,65 @@ class _Worker:
                     return False
                 *lines, self.received = (self.received + data).split(b"\n")
                 for line in lines:
-                    self._handle(json.loads(line))
+                    self._handle(line)
             elif fd in outputs:
                 outputs[fd].drain()
         return True
 
-    def _handle(self, message: dict[str, Any]) -> None:
+    def _handle(self, line: bytes) -> None:
+        message = json.loads(line)
+        run = message["run"]
         if message["op"] == "run":
-            self._fork(message)
+            self._begin(run, line)
         elif message["op"] == "kill":
             for child in self.running.values():
-                if child.run == message["run"]:
+                if child.run == run:
                     process.kill(child.pid)
 
-    def _fork(self, job: dict[str, Any]) -> None:
+    def _begin(self, run: str, order: bytes) -> None:
+        child = self.next
+        if child is None or process.has_ended(child.pid):
+            try:
+                child = self._fork()
+            except OSError as error:
+                _tell(self.control, {"op": "exited", "run": run, "status": 71, "tail": f"cannot fork: {error}"})
+                return
+        self.running[child.pid] = child
+        child.begin(run, order)
+        self._fork_ahead()
+
+    def _fork_ahead(self) -> None:
+        self.next = None
+        with contextlib.suppress(OSError):  # it is tried again when a run needs it
+            self.next = self._fork()
+
+    def _fork(self) -> _Child:
+        """Return a process that waits for its order.
+
+        Raises:
+            OSError: there cannot be one more.
+        """
         flush()
-        ours, theirs = os.pipe()
+        output, order = os.pipe(), os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # threads that were started on import
             try:
                 pid = os.fork()
-            except OSError as error:
-                os.close(ours)
-                os.close(theirs)
-                _tell(self.control, {"op": "exited", "run": job["run"], "status": 71, "tail": f"cannot fork: {error}"})
-                return
+            except OSError:
+                for fd in (*output, *order):
+                    os.close(fd)
+                raise
         if pid == 0:
-            os.close(ours)
-            self._become(job, theirs)
-        os.close(theirs)
-        os.set_blocking(ours, False)
-        self.running[pid] = _Child(job["run"], pid, ours)
+            os.close(output[0])
+            os.close(order[1])
+            self._become(order[0], output[1])
+        os.close(output[1])
+        os.close(order[0])
+        os.set_blocking(output[0], False)
+        return _Child(pid, output[0], order[1])
 
-    def _become(self, job: dict[str, Any], output: int) -> NoReturn:
-        """Turn a fresh fork into the run's process."""
+    def _become(self, order: int, output: int) -> NoReturn:
+        """Turn a fresh fork into the process of the run that it is ordered to carry out."""
         try:
             os.setsid()
             process.die_with_parent(self.pid)
@@ -219,7 +254,10 @@ class _Worker:
             os.dup2(output, 1)
             os.dup2(output, 2)
             os.close(output)
-            run_target(lambda: resolve(self.entrypoint), self.path, job)
+            with open(order, "rb") as pipe:
+                line = pipe.read()
+            if line:
+                run_target(self.find, self.path, json.loads(line))
             os._exit(0)
         finally:
             os._exit(70)
@@ -229,7 +267,8 @@ class _Worker:
         process.kill(child.pid)
         status = process.reap(child.pid)
         del self.running[child.pid]
-        process.kill_children(lambda pid: pid in self.spared or pid in self.running)
+        waiting = self.next.pid if self.next is not None else 0
+        process.kill_children(lambda pid: pid == waiting or pid in self.spared or pid in self.running)
         while child.drain():
             pass
         child.close()

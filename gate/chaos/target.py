@@ -17,16 +17,19 @@ from typing import Any
 from gate.chaos import hook, judging, public
 from gate.chaos.wire import decode
 
+Find = Callable[[], Callable[..., Any]]
+"""Returns the target, importing it if need be."""
+
 
 def resolve(entrypoint: str) -> Callable[..., Any]:
-    """Import the target `module:attribute`.
+    """Import the target `module:attribute`, and have what it carries of the public package ask us.
 
     Raises:
         TypeError: it cannot be called; besides this, whatever the import raises.
     """
     name, _, path = entrypoint.partition(":")
     target: Any = importlib.import_module(name)
-    public.prepare()
+    public.bridge()
     for part in path.split("."):
         target = getattr(target, part)
     if not callable(target):
@@ -46,8 +49,8 @@ def explain_import(error: BaseException) -> str:
     return "".join([*lines, *traceback.format_exception_only(type(error), error)])
 
 
-def run_target(find: Callable[[], Callable[..., Any]], path: str, job: dict[str, Any]) -> None:
-    """Carry one run out and tell the gate how it ended. `find` returns the target, importing it if need be.
+def run_target(find: Find, path: str, job: dict[str, Any]) -> None:
+    """Carry one run out and tell the gate how it ended.
 
     When this returns, the process is no longer part of the run.
     """
@@ -61,9 +64,7 @@ def run_target(find: Callable[[], Callable[..., Any]], path: str, job: dict[str,
     started = time.perf_counter()
     outcome: dict[str, Any]
     try:
-        target = find()
-        public.bridge()
-        outcome = {"output": _complete(_call(target, job))}
+        outcome = {"output": _complete(_call(find(), job))}
     except (SystemExit, KeyboardInterrupt) as error:
         outcome = {"crash": repr(error)}
     except BaseException as error:  # noqa: BLE001 (what leaves an agent is data)

@@ -76,6 +76,18 @@ def stops_its_parent() -> str:
     return "survived"
 
 
+def kills_its_sibling() -> str:
+    """Kill what else its parent has started: the process that waits for the next run."""
+    parent = os.getppid()
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        for sibling in {int(pid) for pid in children} - {os.getpid()}:
+            os.kill(sibling, signal.SIGKILL)
+            return "killed"
+    return "alone"
+
+
 def prints_workflow_commands() -> str:
     print("::error::planted", flush=True)
     print("::error::planted", file=sys.stderr, flush=True)
