@@ -11,7 +11,18 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from gate.errors import UsageError
-from gate.github.answer import Answer, Artifact, ChangedFile, CheckRun, Comment, Commit, PullRequest, Tree, User
+from gate.github.answer import (
+    Answer,
+    Artifact,
+    ChangedFile,
+    CheckRun,
+    Comment,
+    Commit,
+    PullRequest,
+    Tree,
+    TreeEntry,
+    User,
+)
 from gate.github.error import ApiError, ConflictError, NotFoundError, Response, UnreachableError
 from gate.github.transport import Transport, backoff
 
@@ -209,6 +220,18 @@ class Client:
     def tree(self, sha: str, *, recursive: bool) -> Tree:
         """Return the entries of a tree, or of the tree of a commit."""
         return self._get(Tree, f"/git/trees/{sha}", {"recursive": "1"} if recursive else {})
+
+    def entry(self, commit: str, path: str) -> TreeEntry | None:
+        """Return the file or folder at a path of a commit, one request a level; None if there is none."""
+        found: TreeEntry | None = None
+        for name in path.split("/"):
+            if found and found.type != "tree":
+                return None
+            level = self.tree(found.sha if found else commit, recursive=False).tree
+            found = next((e for e in level if e.path == name), None)
+            if found is None:
+                return None
+        return found
 
     def blob(self, sha: str) -> bytes:
         """Return the bytes of a file."""

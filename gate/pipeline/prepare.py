@@ -115,7 +115,7 @@ def _fetch_base(step: Step, client: Client, activity: Activity) -> Base | None:
     wish = activity.base
     if wish is None:
         return None
-    store = parse_store(step.baseline, key=step.inputs.key, client=client)
+    store = parse_store(_store(step, client, activity.event, wish.sha), key=step.inputs.key, client=client)
     ancestors: Sequence[str] | None = None
     if wish.sha:
         ancestors = first_parents_in(step.job.workspace, wish.sha)
@@ -124,6 +124,21 @@ def _fetch_base(step: Step, client: Client, activity: Activity) -> Base | None:
     if base is not None:
         (step.state / "base.json").write_text(base.report.to_json(), encoding="utf-8")
     return base
+
+
+def _store(step: Step, client: Client, event: str, base_sha: str) -> str:
+    """Return the store; for a pull request, a file of the checkout as it is in the commit that head was built on.
+
+    Who writes a pull request writes its checkout, and is not to write its base.
+    """
+    kind, _, place = step.baseline.partition(":")
+    path = PurePosixPath(os.path.relpath(place, step.job.workspace))
+    if kind != "file" or path.parts[:1] == ("..",) or event not in ("pull_request", "merge_group"):
+        return step.baseline
+    kept = step.state / "base-file.json"
+    if (entry := client.entry(base_sha, str(path))) is not None and entry.type == "blob":
+        kept.write_bytes(client.blob(entry.sha))
+    return f"file:{kept}"
 
 
 def _origin(base: Base | None) -> dict[str, object]:

@@ -192,13 +192,10 @@ class BranchStore(Store):
         """Return the files of the key; one request, unless the branch is too large for one."""
         listed, folder = self._client.tree(commit, recursive=True), ""
         if listed.truncated:
-            sha, folder = commit, f"{self._root}/"
-            for name in self._root.split("/"):
-                level = self._client.tree(sha, recursive=False).tree
-                sha = next((e.sha for e in level if e.path == name and e.type == "tree"), "")
-                if not sha:
-                    return {}
-            listed = self._client.tree(sha, recursive=True)
+            found, folder = self._client.entry(commit, self._root), f"{self._root}/"
+            if found is None or found.type != "tree":
+                return {}
+            listed = self._client.tree(found.sha, recursive=True)
             if listed.truncated:
                 raise BrokenEnvironmentError("too many files to list", where=self._place(self._root), fix="delete some")
         files = {f"{folder}{e.path}": (e.sha, e.size or 0) for e in listed.tree if e.type == "blob"}

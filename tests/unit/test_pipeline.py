@@ -211,6 +211,58 @@ def test_base__unreadable_on_github_is_no_verdict(job: Job) -> None:
     assert job.all() == (4, 0, None)
 
 
+FILE = "gate/base.json"
+
+
+def pull_with_file(job: Job, passes: int | None, head_repo: str = "") -> tuple[str, str]:
+    """Open a pull request that brings a base file of its own, on a commit that has another one (None: has none)."""
+    report = None if passes is None else suite_report("", passes).to_json().encode()
+    base = job.double.commit_files("main", {"agent.py": b"1"} | ({FILE: report} if report else {}))
+    own = suite_report("", 0).to_json()
+    head = job.double.commit_files("feature", {FILE: own.encode()}, parents=[base])
+    job.double.open_pull(7, "main", base, "feature", head, head_repo=head_repo)
+    (job.workspace / FILE).parent.mkdir()
+    (job.workspace / FILE).write_text(own)
+    return base, head
+
+
+@pytest.mark.parametrize(
+    ("passes", "code", "verdict"), [(40, 1, "fail"), (None, 0, "no_base")], ids=["file in base", "none in base"]
+)
+@pytest.mark.parametrize("event", ["pull_request", "merge_group"])
+def test_base_file__is_that_of_the_base_commit(
+    job: Job, event: str, passes: int | None, code: int, verdict: str
+) -> None:
+    base, head = pull_with_file(job, passes)
+    payload = getattr(EVENTS, event)(base_sha=base, head_sha=head)
+    job.start(event, payload, baseline=f"file:./gate/../{FILE}")
+    assert job.judge(suite_report(head, 20)) == code
+    assert job.outputs["verdict"] == verdict
+    assert len(job.double.requests) <= 15
+
+
+@pytest.mark.parametrize("where", ["checkout of a push", "outside of the checkout"])
+def test_base_file__elsewhere_is_read_where_it_lies(job: Job, where: str) -> None:
+    base, head = pull_with_file(job, None)
+    path = job.folder / "base.json"
+    path.write_text(suite_report("", 40).to_json())
+    if where == "checkout of a push":
+        path = path.rename(job.workspace / "base.json")
+        payload = EVENTS.push(before=base, after=head)
+    else:
+        payload = EVENTS.pull_request(base_sha=base, head_sha=head)
+    job.start("push" if "push" in where else "pull_request", payload, baseline=f"file:{path}")
+    assert job.judge(suite_report(head, 20)) == 1
+    assert job.outputs["regressions"] == "1"
+
+
+def test_base_file__of_a_commit_that_the_token_cannot_read_is_no_verdict(job: Job) -> None:
+    base, head = pull_with_file(job, 40)
+    start_pull(job, base, head, baseline=f"file:{FILE}")
+    job.double.forbid("GET", "/git/trees/")
+    assert job.all() == (4, 0, None)
+
+
 def test_lists__of_the_configuration_reach_the_comment(job: Job) -> None:
     day = (datetime.now(UTC).date() + timedelta(300)).isoformat()
     base, head = pull(job.double)
@@ -319,7 +371,7 @@ def test_unknown_event__needs_a_mode(job: Job) -> None:
 # --- forks: the second workflow --------------------------------------------------------------------------------------
 
 
-def hand_over(job: Job, files: dict[str, bytes], head: str, conclusion: str = "success") -> None:
+def hand_over(job: Job, files: dict[str, bytes], head: str, conclusion: str = "success", **inputs: str) -> None:
     """Begin the second workflow after a fork's run left these files."""
     run = job.double.add_run(head, "feature", "someone/travel-agent", event="pull_request")
     if files:
@@ -332,7 +384,7 @@ def hand_over(job: Job, files: dict[str, bytes], head: str, conclusion: str = "s
         conclusion=conclusion,
         base_sha="",
     )
-    job.start("workflow_run", payload, comment="always")
+    job.start("workflow_run", payload, comment="always", **inputs)
 
 
 def fork_run(job: Job, passes: int) -> tuple[str, str, dict[str, bytes]]:
@@ -359,6 +411,16 @@ def test_workflow_run__publishes_what_the_fork_found(job: Job, passes: int, code
         f"v1/default/{base[:2]}/{base}.json",
         "v1/default/history/main.json",
     }
+
+
+def test_workflow_run__takes_the_base_file_of_the_base_commit(job: Job) -> None:
+    base, head = pull_with_file(job, 40, "someone/travel-agent")
+    start_pull(job, base, head, head_repo="someone/travel-agent", mode="gate", baseline=f"file:{FILE}")
+    job.judge(suite_report(head, 20))
+    files = {p.name: p.read_bytes() for p in job.handover.iterdir()}
+    hand_over(job, files, head, "failure", baseline=f"file:{FILE}")
+    assert job.all() == (0, 0, 1)
+    assert job.outputs["regressions"] == "1"
 
 
 def test_workflow_run__believes_no_number_sha_verdict_or_policy(job: Job) -> None:
