@@ -263,18 +263,18 @@ def _describe(value: Any, encoder: Encoder) -> list[Any]:
     fields = None
     dump = None if isinstance(value, type) or encoder.bare else getattr(value, "model_dump", None)
     if callable(dump) and encoder.depth < DEPTH_LIMIT:
-        fields = _ask_agent(dump)
-    text = cut(value) if type(value) is str else _ask_agent(lambda: cut(str.__str__(str(value))))
+        fields = ask_agent(dump)
+    text = cut(value) if type(value) is str else ask_agent(lambda: cut(str.__str__(str(value))))
     form = Encoder(_describe_leaf).encode(fields) if type(fields) is dict else None
     return [0, _plain(text or f"<{type(value).__name__}>"), form]
 
 
 def _describe_leaf(value: Any, _encoder: Encoder) -> list[Any]:
-    return [0, _plain(_ask_agent(lambda: cut(str.__str__(str(value)))) or f"<{type(value).__name__}>"), None]
+    return [0, _plain(ask_agent(lambda: cut(str.__str__(str(value)))) or f"<{type(value).__name__}>"), None]
 
 
-def _ask_agent(question: Callable[[], Any]) -> Any:
-    """Return what code of the agent answers, None if it fails."""
+def ask_agent(question: Callable[[], Any]) -> Any:
+    """Return what code of the agent says of one of its objects, None if it fails."""
     try:
         return question()
     except Exception:  # noqa: BLE001 (any object of the agent may raise anything when asked to describe itself)

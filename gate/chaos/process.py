@@ -9,6 +9,8 @@ import signal
 import time
 from collections.abc import Callable
 
+PATIENCE_S = 2.0
+"""How long what was killed may take to end."""
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -60,18 +62,22 @@ def kill(pid: int) -> None:
             send(pid, signal.SIGKILL)
 
 
-def kill_children(spared: Callable[[int], bool], patience_s: float = 2.0) -> None:
-    """Kill and reap every child that is not spared, and the orphans this brings, until none is left."""
+def kill_children(spared: Callable[[int], bool], patience_s: float = PATIENCE_S) -> set[int]:
+    """Kill and reap every child that is not spared, and the orphans this brings.
+
+    Returns those that are still there after `patience_s`: in uninterruptible sleep, another user's, a fork bomb.
+    """
     deadline = time.monotonic() + patience_s
     while doomed := {pid for pid in children() if not spared(pid)}:
+        if time.monotonic() > deadline:
+            return doomed
         for pid in doomed:
             kill(pid)
         for pid in doomed:
             reap(pid)
-        if time.monotonic() > deadline:  # a process in uninterruptible sleep, or a fork bomb
-            return
         if children() & doomed:
             time.sleep(0.001)
+    return set()
 
 
 def has_ended(pid: int) -> bool:

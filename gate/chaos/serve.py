@@ -268,7 +268,8 @@ class _Worker:
         status = process.reap(child.pid)
         del self.running[child.pid]
         waiting = self.next.pid if self.next is not None else 0
-        process.kill_children(lambda pid: pid == waiting or pid in self.spared or pid in self.running)
+        # what does not end is waited for once: the gate inherits it, and says so
+        self.spared |= process.kill_children(lambda p: p == waiting or p in self.spared or p in self.running)
         while child.drain():
             pass
         child.close()

@@ -135,10 +135,7 @@ def _classes(error: BaseException, contexts: bool = False) -> list[str]:
 
 
 def _repr(error: BaseException) -> str:
-    try:
-        return repr(error)[:4_000]
-    except Exception:  # noqa: BLE001 (an exception of the agent's own)
-        return f"{type(error).__name__}(...)"
+    return hook.ask_agent(lambda: repr(error)[:4_000]) or f"{type(error).__name__}(...)"
 
 
 def _hook_of_agent() -> types.ModuleType:
@@ -167,8 +164,7 @@ class _LogRecords(logging.Handler):
         self.run = run
 
     def emit(self, record: logging.LogRecord) -> None:
-        try:
-            message = record.getMessage()
-        except Exception:  # noqa: BLE001 (arguments that do not fit the message)
-            message = str(record.msg)
+        message = hook.ask_agent(record.getMessage)
+        if message is None:  # arguments that do not fit it
+            message = hook.ask_agent(lambda: str(record.msg)) or ""
         self.run.record("log", record.name, level=record.levelname, message=message)

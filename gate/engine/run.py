@@ -26,7 +26,7 @@ from gate.engine.server import Server
 from gate.engine.session import Session
 from gate.engine.verdict import JUDGED, Ending, is_infra, judge_run
 from gate.engine.worker import Exit, Worker
-from gate.errors import UsageError
+from gate.errors import BrokenEnvironmentError, UsageError
 from gate.experiment import Experiment
 from gate.judge import MAX_TRACES
 from gate.report import Phase, RunRecord
@@ -38,6 +38,8 @@ INFRA_RETRIES = 2
 """How often a run that was lost to the provider is carried out again."""
 INFRA_PAUSE_S = 1.0
 """Before the first of them; doubled before each further one."""
+KILL_PATIENCE_S = 5.0
+"""How long what the agent left behind may take to end when it is killed."""
 DRAIN_S = 1.0
 """How long what the hook has sent may take to be read once the processes of a run are gone."""
 
@@ -59,7 +61,8 @@ def run_suite(
 
     Raises:
         UsageError: an experiment without an entry point, or a budget in USD and a model without a price.
-        BrokenEnvironmentError: the agent's interpreter does not start, or a target cannot be imported.
+        BrokenEnvironmentError: the agent's interpreter does not start, a target cannot be imported, or what the agent
+            has started does not end.
     """
     planned = plan(experiments, settings)
     watches = watches or {p.key[:2]: Watch(settings.runs_of(p.experiment)) for p in planned}
@@ -240,15 +243,24 @@ def _scratch(wanted: Path) -> Iterator[Path]:
 
 @contextmanager
 def _descendants() -> Iterator[None]:
-    """Inherit what the agent's processes leave behind, and kill it at the end."""
+    """Inherit what the agent's processes leave behind, and kill it at the end.
+
+    Raises:
+        BrokenEnvironmentError: some of it does not end.
+    """
     before, session = process.children(), os.getsid(0)
     process.inherit_orphans()
     try:
         yield
     finally:
         # agents run in sessions of their own; another child of this process is none of our business
-        process.kill_children(lambda pid: pid in before or process.session_of(pid) == session)
+        left = process.kill_children(lambda p: p in before or process.session_of(p) == session, KILL_PATIENCE_S)
         process.inherit_orphans(False)
+    if left:
+        raise BrokenEnvironmentError(
+            f"processes that the agent started do not end: {', '.join(map(str, sorted(left)))}",
+            fix="see with ps whose they are and end them; what has run is in the journal, run --resume reports it",
+        )
 
 
 def _delete(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """What an agent can do to itself, it cannot do to the gate, to its siblings or to the machine."""
 
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from gate.engine import run as engine_run
 from gate.engine import worker
+from gate.errors import BrokenEnvironmentError
 from gate.report import RunRecord
 from tests.e2e.engine_agents.harness import experiment, run, run_one
 
@@ -74,6 +77,23 @@ def test_descendants__killed_after_a_timeout(tmp_path: Path) -> None:
     record = run_one("hostile:hangs_with_a_daemon", args={"marker": str(marker)}, settings={"timeout_s": 1.0})
     assert record.outcome == "timeout"
     assert gone(marker)
+
+
+def test_descendants__of_a_worker_that_was_killed_are_killed(tmp_path: Path) -> None:
+    marker = tmp_path / "pid"
+    assert run_one("hostile:leaves_a_daemon_to_the_gate", args={"marker": str(marker)}).outcome == "crash"
+    assert gone(marker)
+
+
+def test_descendants__that_do_not_end_are_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(engine_run, "KILL_PATIENCE_S", 0.0)
+    marker = tmp_path / "pid"
+    with pytest.raises(BrokenEnvironmentError, match="do not end") as caught:
+        run_one("hostile:leaves_a_daemon_to_the_gate", args={"marker": str(marker)})
+    assert marker.read_text() in str(caught.value)
+    os.kill(int(marker.read_text()), signal.SIGKILL)
+    os.waitpid(int(marker.read_text()), 0)
+    assert "run --resume" in str(caught.value)
 
 
 def test_descendants__of_a_run_in_progress_survive_another_run_ending(tmp_path: Path) -> None:

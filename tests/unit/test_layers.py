@@ -82,6 +82,20 @@ def test_environment__is_read_in_one_place() -> None:
     assert readers == {"config.py"}
 
 
+def test_broad_handlers__stand_at_the_borders_only() -> None:
+    """Where a plug-in or the agent is called, and at the top of the command line; elsewhere only to raise again."""
+    found = set()
+    for path in GATE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ExceptHandler) or isinstance(node.body[-1], ast.Raise):
+                continue
+            caught = ast.unparse(node.type) if node.type else "BaseException"
+            if caught in ("Exception", "BaseException"):
+                found.add(path.relative_to(GATE).as_posix())
+    agent, plug_ins = {"chaos/hook.py", "chaos/serve.py", "chaos/target.py"}, {"engine/live.py", "engine/verdict.py"}
+    assert found == {"cli.py"} | agent | plug_ins
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["validate", "--help"], ["list", "faults"]], ids=" ".join)
 def test_start__loads_nothing_heavy(arguments: list[str]) -> None:
     program = (

@@ -116,6 +116,11 @@ def leaves_a_daemon(marker: str) -> str:
     return "done"
 
 
+def leaves_a_daemon_to_the_gate(marker: str) -> str:
+    leaves_a_daemon(marker)
+    return kills_its_parent()
+
+
 def leaves_a_subprocess(marker: str) -> str:
     child = subprocess.Popen(["sleep", "3600"], start_new_session=True)
     Path(marker).write_text(str(child.pid))
