@@ -13,7 +13,7 @@ from gate.event import Activity, decide
 from gate.github import ApiError, Client
 from gate.github.archive import read_member
 from gate.pipeline.relevance import NOT_RELEVANT, is_relevant
-from gate.pipeline.step import ARTIFACT, HANDOVER, State, Step, workflow_command
+from gate.pipeline.step import ARTIFACT, HANDOVER, State, Step, workflow_command, write_output
 from gate.publish import Gap, complete_check, open_check
 from gate.report import MAX_BYTES, read_model, read_report
 from gate.store import Base, choose_base, first_parents_in, parents_in, parse_store
@@ -54,11 +54,20 @@ def prepare(step: Step) -> int:
         if state.job != "nothing" and inputs.mode != "run":
             base = _fetch_base(step, client, activity)
             state = state.model_copy(update=_origin(base))
-            if step.writes_check and isinstance(gap := open_check(client, step.check(state)), Gap):
-                step.say(workflow_command("notice", gap.notice))
+            if step.writes_check:
+                _open_check(step, client, state)
     (step.state / "state.json").write_text(state.model_dump_json(), encoding="utf-8")
     step.say(f"{job.event}: {state.reason or state.job}, head {state.head_sha[:12] or 'none'}")
     return ExitCode.OK
+
+
+def _open_check(step: Step, client: Client, state: State) -> None:
+    """Open the check; its id goes to the step that completes it where nothing else did."""
+    opened = open_check(client, step.check(state))
+    if isinstance(opened, Gap):
+        step.say(workflow_command("notice", opened.notice))
+    else:
+        write_output(step.job.output, "check", str(opened.id))
 
 
 def _base_input(payload: Mapping[str, Any]) -> str:

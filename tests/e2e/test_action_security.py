@@ -95,9 +95,13 @@ def test_tampering_with_the_gate__is_noticed_and_nothing_is_published(tmp_path: 
         assert not outcome.green
         assert "were changed while the agent ran" in outcome.log, outcome.log
         assert double.comments(7) == []
-        assert [c.status for c in double.check_runs()] == ["in_progress"]
-        writes = [r for r in double.requests if r.method != "GET"]
-        assert [r.path.rpartition("/")[2] for r in writes] == ["check-runs"]
+        assert [(c.status, c.conclusion) for c in double.check_runs()] == [("completed", "failure")]
+        [opened, completed] = [r for r in double.requests if r.method != "GET"]
+        assert (opened.path.rpartition("/")[2], completed.headers["user-agent"].partition("/")[0]) == (
+            "check-runs",
+            "curl",
+        )
+        double.check()
 
 
 # --- the digest, out of action.yml and by itself ---------------------------------------------------------------------
@@ -178,7 +182,10 @@ def test_digest__sees_it(trees: Path, change: Callable[[Path], object]) -> None:
 
 def test_digest__leaves_out_what_is_never_executed(trees: Path) -> None:
     before = digest(trees)
-    for name in ("action/gate/__pycache__", "python/lib/python3/site-packages"):
+    for name in (
+        "action/gate/__pycache__",
+        *(f"python/lib/python3/{n}" for n in ("site-packages", "test", "config-3")),
+    ):
         (trees / name).mkdir()
         (trees / name / "x.py").write_text("")
     assert digest(trees) == before

@@ -17,7 +17,7 @@ from gate.pipeline import publish
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
-INSTALL, PREPARE, RUN, PUBLISH, CLEAN_UP = STEPS
+INSTALL, PREPARE, RUN, PUBLISH, COMPLETE, CLEAN_UP = STEPS
 
 
 def inputs_table() -> str:
@@ -98,11 +98,12 @@ def test_steps__use_no_other_action_and_no_expression_in_a_script() -> None:
 
 
 def test_token__is_only_where_it_is_needed() -> None:
-    assert ["INPUT_GITHUB_TOKEN" in step.get("env", {}) for step in STEPS] == [False, True, False, True, False]
+    holders = [step for step in STEPS if "${{ inputs.github-token }}" in step.get("env", {}).values()]
+    assert holders == [PREPARE, PUBLISH, COMPLETE]
+    assert all("PATH=/usr/bin:/bin\n" in step["run"] and step["shell"] == PREPARE["shell"] for step in holders)
     assert "env -i" in RUN["run"]
 
 
 def test_digest__is_the_same_before_and_after() -> None:
     texts = [re.search(r"digest\(\) \{\n.*?\n\}\n", step["run"], re.DOTALL) for step in (PREPARE, PUBLISH)]
     assert texts[0] and texts[1] and texts[0][0] == texts[1][0]
-    assert PREPARE["shell"] == PUBLISH["shell"]

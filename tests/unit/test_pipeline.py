@@ -167,7 +167,8 @@ def test_second_attempt__edits_comment_and_check_of_the_first(job: Job) -> None:
     job.set({"GITHUB_RUN_ATTEMPT": "2"})
     job.judge(suite_report(head, 39))
     assert len(job.double.comments(7)) == 1
-    assert len(job.double.check_runs(head)) == 1
+    [check] = job.double.check_runs(head)
+    assert job.outputs["check"] == str(check.id)
 
 
 def test_base__only_on_an_ancestor_with_its_age_shown(job: Job) -> None:
