@@ -134,6 +134,11 @@ def agent_environment(pass_env: list[str]) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name in pass_env or _is_passed_on(name)}
 
 
+def environment_with(more: Mapping[str, str]) -> dict[str, str]:
+    """Return our own environment with some variables more, for a program that we start."""
+    return {**os.environ, **more}
+
+
 def agent_secrets(environment: Mapping[str, str]) -> list[str]:
     """Return the values that an agent's environment has by name: they are to be in nothing that is written."""
     return [value for name, value in environment.items() if not _is_passed_on(name)]

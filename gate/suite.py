@@ -190,7 +190,7 @@ def run_and_report(
             run_suite(experiments, settings, on_records=keep, earlier=earlier)
         tallies = {e.name: Tally(e) for e in experiments}
         started_at = read_header(path).started_at
-        spend = _read_journal(path, tallies, config.run.prices)
+        spend = tally_records(read_records(path), tallies, config.run.prices)
     if not any(tally.runs for tally in tallies.values()):
         raise BrokenEnvironmentError(
             f"no run was started: {BUDGET_STOP}",
@@ -237,11 +237,11 @@ def _within_budget(reports: Iterable[ExperimentReport]) -> list[ExperimentReport
     return kept
 
 
-def _read_journal(path: Path, tallies: Mapping[str, Tally], prices: Prices) -> Spend:
+def tally_records(records: Iterable[RunRecord], tallies: Mapping[str, Tally], prices: Prices) -> Spend:
     """Hand every record to the tally of its experiment, one at a time; return what all of them took."""
     runs, tokens, model_calls, seconds = 0, 0, 0, 0.0
     usd: float | None = 0.0 if prices else None
-    for record in read_records(path):
+    for record in records:
         tallies[record.experiment].add(record)
         if record.shared_with:
             continue

@@ -154,10 +154,7 @@ class Job:
 
     def git(self, *arguments: str) -> str:
         """Run git in the workspace."""
-        identity = ("-c", "user.name=Mona", "-c", "user.email=mona@example.com")
-        done = subprocess.run(["git", *identity, *arguments], cwd=self.workspace, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        return git(self.workspace, *arguments)
 
     def check_out(self, agent: str = AGENT, experiment: str = SAYS_OK) -> None:
         """Put an agent and an experiment into the workspace."""
@@ -173,6 +170,14 @@ class Job:
             store = parse_store("branch:agent-chaos-baseline", client=client)
             store.save(report, ref=ref, run_id=run_id)
         self.double.requests.clear()
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder."""
+    identity = ("-c", "user.name=Mona", "-c", "user.email=mona@example.com")
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 def suite_report(commit: str, passes: int = 40, runs: int = 40, policy: Policy = builders.POLICY) -> Report:

@@ -14,7 +14,7 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
-from gate.chaos import instrument, judges, process
+from gate.chaos import instrument, judges, process, tree
 from gate.chaos.target import Find, explain_import, flush, resolve, run_target
 from gate.chaos.wire import dumps
 
@@ -41,6 +41,7 @@ def main(path: str, worker: str, entrypoint: str, isolation: str) -> None:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, FILE_SIZE_LIMIT)
     sys.argv = [entrypoint]
+    tree.move(entrypoint)
     paths = (os.environ.get("PYTHONPATH"), _STAND_IN)  # by which interpreters that the agent starts find `gate.chaos`
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     _tell(control, {"op": "worker", "worker": worker, "pid": os.getpid()})
@@ -63,6 +64,8 @@ def _try(find: Find) -> str:
     try:
         find()
         instrument.check()
+        if stray := tree.find_stray():
+            raise ImportError(f"not of the tree that it is to come from: {stray}")
     except BaseException as error:  # noqa: BLE001 (whatever an agent does on import, the gate is to know)
         return explain_import(error)
     return ""

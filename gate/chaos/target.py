@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from gate.chaos import hook, judging, public
+from gate.chaos import hook, judging, public, tree
 from gate.chaos.wire import decode
 
 Find = Callable[[], Callable[..., Any]]
@@ -74,7 +74,7 @@ def run_target(find: Find, path: str, job: dict[str, Any]) -> None:
     duration_s = time.perf_counter() - started
     if os.getpid() != leader:  # the agent forked, and its child came back here
         os._exit(0)
-    run.end(duration_s=duration_s, **outcome)
+    run.end(duration_s=duration_s, stray=tree.find_stray(), **outcome)
     logging.getLogger().removeHandler(records)
     ours.detach()
     for name in (hook.RUN, hook.SEED):

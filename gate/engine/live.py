@@ -82,7 +82,9 @@ class LiveRun:
         trace = self.session.trace
         duration_s = float(message.get("duration_s", 0.0))
         trace.duration_s = duration_s if math.isfinite(duration_s) and duration_s >= 0 else self.elapsed_s
-        if "crash" in message:
+        if stray := message.get("stray"):
+            self.ending = Ending("gate_error", f"the run is not of the tree that it is to show: {stray}")
+        elif "crash" in message:
             self.ending = Ending("crash", f"the agent left by {message['crash']}")
         elif "error" in message:
             type_, text = message["error"]

@@ -71,7 +71,8 @@ def run_suite(
         done.add((record.experiment, record.phase, record.index))
         watches[record.experiment, record.phase].add(record)
         meter.add(record)
-    scheduler = Scheduler(planned, watches, done=done, by_value=settings.budget != Budget())
+    by_value = settings.budget != Budget() and not settings.trees  # two trees are compared: neither may lie behind
+    scheduler = Scheduler(planned, watches, done=done, by_value=by_value)
     with _scratch(settings.scratch) as folder, _descendants():
         asyncio.run(_Suite(settings, folder, scheduler, meter, watches, on_records).run(scheduler.todo))
     if meter.problem is not None:

@@ -14,13 +14,17 @@ from gate.prices import Prices
 from gate.report import PHASES, Phase
 from gate.sharing import baseline_groups
 
+Trees = tuple[Path, Path]
+"""The root of a tree, and that of the one that takes its place."""
+
 
 @dataclass(frozen=True)
 class RunSettings:
     """How the agent is started; `environment` is all it gets.
 
     `runs`, `seed`, `target` and `limit_s` override the files; `default_runs`, `timeout_s` and `isolation` hold where a
-    file says nothing. Once the budget is used up no further run begins.
+    file says nothing. Once the budget is used up no further run begins. `trees`: experiments, by name, whose agent is
+    that of another tree than the checkout's, as (the checkout's root, the other one's).
     """
 
     python: tuple[str, ...]
@@ -38,6 +42,7 @@ class RunSettings:
     redactor: Redactor = field(default_factory=Redactor)
     budget: Budget = field(default_factory=Budget)
     prices: Prices = field(default_factory=dict)
+    trees: Mapping[str, Trees] = field(default_factory=dict)
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return how many runs each phase of an experiment is to have."""
@@ -52,6 +57,11 @@ class Start:
     isolation: Isolation = "fork"
     instrument: str = ""
     environment: tuple[tuple[str, str], ...] = ()
+    trees: Trees | None = None
+
+    def folder(self, cwd: Path) -> Path:
+        """Return where the agent is started: `cwd`, or what is there in the other tree."""
+        return self.trees[1] / cwd.relative_to(self.trees[0]) if self.trees else cwd
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,7 @@ def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[Plann
             experiment.isolation or settings.isolation,
             _instrument(experiment, entrypoint),
             tuple(experiment.environment.items()),
+            settings.trees.get(experiment.name),
         )
         timeout_s = settings.limit_s or experiment.timeout_s or settings.timeout_s
         first = experiment.seed if settings.seed is None else settings.seed
@@ -98,7 +109,7 @@ def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[Plann
         for phase in PHASES:
             if phase == "baseline" and not experiment.baseline:
                 continue
-            group = groups[experiment.name] if phase == "baseline" else ""
+            group = f"{groups[experiment.name]} {start.trees}" if phase == "baseline" else ""
             for index in range(runs):
                 seed = None if first is None else first + index
                 planned.append(PlannedRun(experiment, phase, index, seed, start, timeout_s, group))

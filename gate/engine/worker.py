@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import secrets
 import subprocess
 import time
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from gate.chaos import hook, instrument, process, wire
+from gate.chaos import hook, instrument, process, tree, wire
 from gate.engine.schedule import RunSettings, Start
 from gate.engine.server import Server
 from gate.errors import BrokenEnvironmentError
@@ -114,13 +115,15 @@ class _Process:
         environment |= {hook.SOCKET: str(self._server.path), "TMPDIR": str(self._folder)}
         if self._start.instrument:
             environment[instrument.INSTRUMENT] = self._start.instrument
+        if self._start.trees:
+            environment[tree.TREES] = json.dumps([str(root) for root in self._start.trees])
         command = [*self._settings.python, str(HOOK), str(self._server.path), self._token, self._entrypoint]
         command.append(self._start.isolation)
         try:
             with (self._folder / "output").open("wb") as output:
                 self._popen = subprocess.Popen(
                     command,
-                    cwd=self._settings.cwd,
+                    cwd=self._start.folder(self._settings.cwd),
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
@@ -158,10 +161,10 @@ class _Process:
     def _broken(self, what: str, detail: str = "") -> BrokenEnvironmentError:
         python = " ".join(self._settings.python)
         shown = self._settings.redactor.quote(detail, _SHOWN_LINES)
-        module = self._entrypoint.partition(":")[0]
+        module, folder = self._entrypoint.partition(":")[0], self._start.folder(self._settings.cwd)
         return BrokenEnvironmentError(
             f"{what}\n{shown}" if shown else what,
-            fix=f"`{python} -c 'import {module}'` must work in {self._settings.cwd}; --python names the interpreter "
+            fix=f"`{python} -c 'import {module}'` must work in {folder}; --python names the interpreter "
             "that has the agent's packages, --target its module:callable",
         )
 
