@@ -6,6 +6,7 @@ from pydantic import Field, ValidationError
 
 from gate import __version__
 from gate.errors import InvalidFileError
+from gate.jsontext import JsonText
 from gate.policy import (
     Category,
     ExperimentPolicy,
@@ -276,14 +277,16 @@ def read_model(model: type[M], text: str | bytes, source: str) -> M:
     """Parse one of our JSON files under its strict model, unknown keys ignored.
 
     Raises:
-        InvalidFileError: larger than 20 MB, not JSON, or not of the model's shape.
+        InvalidFileError: larger than 20 MB, not JSON, not of the model's shape, or with a key twice in one object.
     """
     if len(text) > MAX_BYTES:
         raise InvalidFileError([f"{source}: larger than {MAX_BYTES // 1_000_000} MB"])
     try:
-        return model.model_validate_json(text, extra="ignore")
+        made = model.model_validate_json(text, extra="ignore")
     except ValidationError as error:
         raise InvalidFileError([f"{source}: {_place(item)}{item['msg']}" for item in error.errors()[:20]]) from None
+    JsonText(text.encode() if isinstance(text, str) else text, source).walk()
+    return made
 
 
 def _place(item: Any) -> str:

@@ -1,13 +1,12 @@
 """Trials of AgentAssay: an array of booleans or trials, bare or under one of three names."""
 
-from collections import Counter
 from typing import Annotated
 
 from pydantic import Field, StrictBool, TypeAdapter
 
 from gate.readers.base import Reader
 from gate.readers.outline import outline
-from gate.readers.parsing import Foreign, Items, parse, refuse
+from gate.readers.parsing import Foreign, parse_each, refuse
 from gate.readers.rows import ROWS_ONLY, Origin, Row, report_of_rows
 from gate.report import Report
 
@@ -50,16 +49,17 @@ class _Summary(Foreign):
 
 
 class _Document(Foreign):
-    results: Items[StrictBool | _Trial] | None = None
-    trials: Items[StrictBool | _Trial] | None = None
-    trial_results: Items[StrictBool | _Trial] | None = None
+    results: list[object] | None = None
+    trials: list[object] | None = None
+    trial_results: list[object] | None = None
     summary: _Summary = _Summary()
     generated_at: str = ""
     attribution: _Attribution = Field(default=_Attribution(), alias="_attribution")
 
 
-_BARE = TypeAdapter(Items[StrictBool | _Trial])
+_BARE: TypeAdapter[list[object]] = TypeAdapter(list[object])
 _WRAPPED = TypeAdapter(_Document)
+_TRIAL: TypeAdapter[bool | _Trial] = TypeAdapter(StrictBool | _Trial)
 
 
 class AgentAssayReader(Reader):
@@ -80,33 +80,54 @@ class AgentAssayReader(Reader):
 
     def read(self, data: bytes, source: str) -> Report:
         """Return a row for every scenario, or one for all trials."""
+        seen = _Seen(source)
         if data.lstrip().startswith(b"["):
-            document = _Document(results=parse(_BARE, data, source, self.format))
+            parse_each(_BARE, _TRIAL, seen.add, data, source, self.format)
+            document = _Document()
         else:
-            document = parse(_WRAPPED, data, source, self.format)
-        given = [name for name in LISTS if getattr(document, name) is not None]
-        if len(given) != 1:
-            raise refuse(source, f"trials stand under {' and '.join(given) or 'no known name'}, not under one name")
-        trials: list[bool | _Trial] = getattr(document, given[0])
-        passed = [_passed(trial, f"{source}: {given[0]}.{at}") for at, trial in enumerate(trials)]
-        _check(trials, passed, document.summary, source)
-        rows: dict[str, Row] = {}
-        for trial, verdict in zip(trials, passed, strict=True):
-            scenario = (trial.scenario_id if isinstance(trial, _Trial) else None) or UNNAMED
-            if scenario not in rows:
-                rows[scenario] = Row(scenario, [self.type, scenario])
-            rows[scenario].add(verdict)
-        costs = [t.trace.total_cost_usd for t in trials if isinstance(t, _Trial) and t.trace]
-        unnamed = rows.keys() == {UNNAMED}
+            document = parse_each(_WRAPPED, _TRIAL, seen.add, data, source, self.format, path=(LISTS,))
+            given = [name for name in LISTS if getattr(document, name) is not None]
+            if len(given) != 1:
+                raise refuse(source, f"trials stand under {' and '.join(given) or 'no known name'}, not under one name")
+        _check(seen, document.summary, source)
+        unnamed = seen.rows.keys() == {UNNAMED}
         origin = Origin(
             tool="AgentAssay",
             version=document.attribution.generator.removeprefix("AgentAssay v"),
             limits=[*LIMITS, ONE_ROW] if unnamed else LIMITS,
             started_at=document.generated_at,
             ended_at=document.generated_at,
-            usd=sum(c for c in costs if c is not None) if costs else None,
+            usd=seen.usd,
         )
-        return report_of_rows(rows.values(), origin, source)
+        return report_of_rows(seen.rows.values(), origin, source)
+
+
+class _Seen:
+    """What is kept of the trials."""
+
+    def __init__(self, source: str) -> None:
+        self.rows: dict[str, Row] = {}
+        self.named = 0
+        self.usd: float | None = None
+        self._ids: set[str] = set()
+        self._source = source
+
+    def add(self, where: str, trial: bool | _Trial) -> None:
+        """Take one trial: a run of its scenario."""
+        scenario = UNNAMED
+        if isinstance(trial, _Trial):
+            if trial.trial_id is not None:
+                if trial.trial_id in self._ids:
+                    raise refuse(self._source, f"trial {trial.trial_id!r:.80} stands more than once")
+                self._ids.add(trial.trial_id)
+            if trial.scenario_id is not None:
+                self.named += 1
+                scenario = trial.scenario_id
+            if trial.trace and trial.trace.total_cost_usd is not None:
+                self.usd = (self.usd or 0.0) + trial.trace.total_cost_usd
+        if scenario not in self.rows:
+            self.rows[scenario] = Row(scenario, [AgentAssayReader.type, scenario])
+        self.rows[scenario].add(_passed(trial, f"{self._source}: {where}"))
 
 
 def _passed(trial: bool | _Trial, where: str) -> bool:
@@ -123,17 +144,14 @@ def _passed(trial: bool | _Trial, where: str) -> bool:
     return said.pop()
 
 
-def _check(trials: list[bool | _Trial], passed: list[bool], summary: _Summary, source: str) -> None:
-    """Refuse trials that stand twice, name their scenario only in part, or are not as many as the file says."""
-    ids = [t.trial_id for t in trials if isinstance(t, _Trial) and t.trial_id is not None]
-    if twice := [i for i, times in Counter(ids).items() if times > 1]:
-        raise refuse(source, f"trial {twice[0]!r:.80} stands more than once")
-    named = sum(isinstance(t, _Trial) and t.scenario_id is not None for t in trials)
-    if named not in (0, len(trials)):
-        raise refuse(source, f"{named} of {len(trials)} trials name a scenario: the others cannot be assigned")
+def _check(seen: _Seen, summary: _Summary, source: str) -> None:
+    """Refuse trials that name their scenario only in part, or are not as many as the file says."""
+    trials = sum(len(row.runs) for row in seen.rows.values())
+    if seen.named not in (0, trials):
+        raise refuse(source, f"{seen.named} of {trials} trials name a scenario: the others cannot be assigned")
     for what, stated, counted in (
-        ("trials", summary.total_trials, len(trials)),
-        ("passes", summary.passed, sum(passed)),
+        ("trials", summary.total_trials, trials),
+        ("passes", summary.passed, sum(row.runs.count(True) for row in seen.rows.values())),
     ):
         if stated is not None and stated != counted:
             raise refuse(source, f"the summary says {stated} {what}, the file holds {counted}")

@@ -9,8 +9,8 @@ from gate.policy import SEVERITY_OF, Category, Rate
 from gate.probes import PROBES
 from gate.readers.base import Reader
 from gate.readers.outline import outline
-from gate.readers.parsing import Foreign, Items, parse, refuse
-from gate.readers.rows import CONFIDENCE, Origin, cut, digest, interval, make_report, short
+from gate.readers.parsing import Foreign, Items, parse_each, refuse
+from gate.readers.rows import CONFIDENCE, MAX_ROWS, MAX_SUMMARIES, Origin, cut, digest, interval, make_report, short
 from gate.report import (
     PHASES,
     Count,
@@ -72,7 +72,8 @@ class _Experiment(Foreign):
     runs: Items[_Run]
 
 
-_DOCUMENT = TypeAdapter(Items[_Experiment])
+_DOCUMENT: TypeAdapter[list[object]] = TypeAdapter(list[object])
+_EXPERIMENT = TypeAdapter(_Experiment)
 
 _Key = tuple[str, Phase]
 
@@ -89,21 +90,41 @@ class AgenticChaosSecurityReader(Reader):
 
     def read(self, data: bytes, source: str) -> Report:
         """Return the report; the counts of every probe must be those of its runs."""
-        document = parse(_DOCUMENT, data, source, self.format)
-        if not document:
+        seen = _Seen(source)
+        parse_each(_DOCUMENT, _EXPERIMENT, seen.add, data, source, self.format)
+        if not seen.experiments:
             raise refuse(source, "no experiment is in it", fix="run the suite again")
-        names = [short(e.name) for e in document]
-        if len(names) > 2_000:
-            raise refuse(source, f"{len(names):,} experiments; at most 2,000 can be compared at once")
-        for name, times in Counter(names).items():
-            if times > 1:
-                raise refuse(source, f"experiment {name!r} stands {times} times", fix="give every experiment its name")
-        experiments = [_experiment(e, source) for e in document]
-        runs = sum(len(e.runs) for e in document)
-        return make_report(experiments, Origin(tool=self.type, limits=LIMITS), runs)
+        return make_report(seen.experiments, Origin(tool=self.type, limits=LIMITS), seen.runs)
 
 
-def _experiment(made: _Experiment, source: str) -> ExperimentReport:
+class _Seen:
+    """What is kept of the experiments: single runs only as long as they are not too many."""
+
+    def __init__(self, source: str) -> None:
+        self.experiments: list[ExperimentReport] = []
+        self.runs = 0
+        self._names: set[str] = set()
+        self._source = source
+
+    def add(self, _where: str, made: _Experiment) -> None:
+        """Take one experiment."""
+        if (name := short(made.name)) in self._names:
+            raise refuse(self._source, f"experiment {name!r} stands twice", fix="give every experiment its name")
+        if len(self._names) == MAX_ROWS:
+            raise refuse(self._source, f"more than {MAX_ROWS:,} experiments")
+        self._names.add(name)
+        before, self.runs = self.runs, self.runs + len(made.runs)
+        if before <= MAX_SUMMARIES < self.runs:
+            self.experiments = [_without_runs(e) for e in self.experiments]
+        self.experiments.append(_experiment(made, self._source, every_run=self.runs <= MAX_SUMMARIES))
+
+
+def _without_runs(experiment: ExperimentReport) -> ExperimentReport:
+    """Return an experiment without its single runs; none of this format is ever lost."""
+    return experiment.model_copy(update={"phases": [p.model_copy(update={"runs": []}) for p in experiment.phases]})
+
+
+def _experiment(made: _Experiment, source: str, *, every_run: bool) -> ExperimentReport:
     where = f"experiment {made.name!r:.80}"
     for (phase, index), times in Counter((r.phase, r.run) for r in made.runs).items():
         if times > 1:
@@ -120,7 +141,9 @@ def _experiment(made: _Experiment, source: str) -> ExperimentReport:
         probes=_probes(made, source, where),
         faults=_faults(made),
         outcomes=Outcomes(ok=len(made.runs)),
-        phases=[_phase(made, phase) for phase in PHASES if any(r.phase == phase for r in made.runs)],
+        phases=[
+            _phase(made, phase, every_run=every_run) for phase in PHASES if any(r.phase == phase for r in made.runs)
+        ],
         failures=[_failure(r) for r in made.runs if not all(p.passed for p in r.probes)][:MAX_FAILURES],
     )
 
@@ -208,12 +231,13 @@ def _faults(made: _Experiment) -> list[FaultReport]:
     ]
 
 
-def _phase(made: _Experiment, phase: Phase) -> PhaseReport:
+def _phase(made: _Experiment, phase: Phase, *, every_run: bool) -> PhaseReport:
     runs = sorted((r for r in made.runs if r.phase == phase), key=lambda r: r.run)
+    kept = runs if every_run else []
     return PhaseReport(
         phase=phase,
         planned_runs=len(runs),
-        runs=[RunSummary(index=r.run, seed=None, outcome="ok", passed=[p.passed for p in r.probes]) for r in runs],
+        runs=[RunSummary(index=r.run, seed=None, outcome="ok", passed=[p.passed for p in r.probes]) for r in kept],
     )
 
 

@@ -1,12 +1,13 @@
 """Which reader a file is for, and what is refused before one sees it."""
 
 import codecs
+import re
 from pathlib import Path
 
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from gate.errors import InvalidFileError
+from gate.jsontext import JsonText
 from gate.policy import Policy
 from gate.readers.base import MAX_BYTES, READERS, Reader
 from gate.report import Report, Tool
@@ -15,6 +16,7 @@ HEAD_BYTES = 65_536
 """How much of a file is looked at to know its format."""
 
 _CHUNK = 1 << 20
+_EMPTY = re.compile(rb"\s*(\{\s*\}|\[\s*\])\s*")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PACKED = {b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "compressed by gzip", b"\x28\xb5\x2f\xfd": "compressed by zstd"}
 
@@ -53,8 +55,6 @@ def read_any(data: bytes, source: str) -> Report:
     _check_utf8(text, source)
     try:
         return reader.read(text, source)
-    except RecursionError:
-        raise InvalidFileError([f"{source}: nested too deeply"]) from None
     except ValidationError as error:
         why = error.errors(include_input=False, include_url=False)[0]["msg"]
         raise InvalidFileError([f"{source}: {reader.format}: does not fit into a report: {why}"]) from None
@@ -62,7 +62,8 @@ def read_any(data: bytes, source: str) -> Report:
 
 def _choose(data: bytes, source: str) -> Reader:
     head = data[:HEAD_BYTES]
-    if head.startswith(_UTF16) or (b"\x00" in head[:4] and head[:2] != b"PK"):
+    packed = head.startswith(tuple(_PACKED))
+    if head.startswith(_UTF16) or (b"\x00" in head[:4] and not packed):
         raise InvalidFileError([f"{source}: UTF-16 or UTF-32 text, not UTF-8"], fix="write the file in UTF-8")
     readers = [READERS[type_]() for type_ in READERS]
     found = [reader for reader in readers if reader.handles(head, Path(source).name)]
@@ -82,11 +83,9 @@ def _what(data: bytes, source: str) -> str:
     _check_utf8(data, source)
     if data.lstrip()[:1] not in (b"{", b"["):
         return "neither JSON nor XML"
-    try:
-        if not from_json(data):
-            return "empty; a report should be an object or an array with something in it"
-    except ValueError as error:
-        return f"Invalid JSON: {error}"
+    JsonText(data, source).walk()
+    if _EMPTY.fullmatch(data):
+        return "empty; a report should be an object or an array with something in it"
     return "JSON, but of no report format that is known here"
 
 

@@ -1,14 +1,15 @@
 """Inspect's log as JSON: a row for every sample and scorer, a run for every epoch."""
 
 import math
-from typing import Literal
+import sys
+from typing import Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
 from gate.readers.base import Reader
 from gate.readers.outline import outline
-from gate.readers.parsing import Foreign, Items, parse, refuse
-from gate.readers.rows import ROWS_ONLY, Origin, Row, digest, report_of_rows
+from gate.readers.parsing import Foreign, parse_each, refuse
+from gate.readers.rows import ROWS_ONLY, Origin, Row, cut, digest, report_of_rows
 from gate.report import Count, Report
 
 LIMITS = (
@@ -70,10 +71,11 @@ class _Log(Foreign):
     results: _Results | None = None
     stats: _Stats = _Stats()
     invalidated: bool = False
-    samples: Items[_Sample] | None = None
+    samples: list[object] | None = None
 
 
 _LOG = TypeAdapter(_Log)
+_SAMPLE = TypeAdapter(_Sample)
 
 
 class InspectReader(Reader):
@@ -88,65 +90,94 @@ class InspectReader(Reader):
 
     def read(self, data: bytes, source: str) -> Report:
         """Return the report of a log that was written to its end."""
-        log = parse(_LOG, data, source, self.format)
-        samples = _samples(log, source)
-        retried = sum(bool(s.error_retries) for s in samples)
+        seen = _Seen(source)
+        log = parse_each(_LOG, _SAMPLE, seen.add, data, source, self.format, path=(("samples",),))
+        _check(log, len(seen.epochs), source)
         origin = Origin(
             tool="Inspect",
             version=log.eval.packages.get("inspect_ai", ""),
-            limits=[*LIMITS, *([f"{retried} samples were tried again after an error"] if retried else [])],
+            limits=[*LIMITS, *([f"{seen.retried} samples were tried again after an error"] if seen.retried else [])],
             started_at=log.stats.started_at,
             ended_at=log.stats.completed_at,
             tokens=sum(u.total_tokens for u in log.stats.model_usage.values()),
         )
-        return report_of_rows(_rows(log, samples, source), origin, source)
+        return report_of_rows(_rows(log, seen, source), origin, source)
 
 
-def _samples(log: _Log, source: str) -> list[_Sample]:
-    """Return the samples of a whole, valid log, each epoch once."""
+_Said = tuple[bool | None, str]
+"""Whether one epoch was right, None where that is not known, and what was said."""
+
+
+class _Epoch(NamedTuple):
+    """What is kept of a sample: its error, if it has one, and what each scorer said."""
+
+    epoch: int
+    id: str
+    error: str
+    scores: dict[str, _Said]
+
+
+class _Seen:
+    """What is kept of the samples."""
+
+    def __init__(self, source: str) -> None:
+        self.epochs: list[_Epoch] = []
+        self.asked: dict[str, list[object]] = {}
+        self.retried = 0
+        self._known: set[tuple[str, int]] = set()
+        self._source = source
+
+    def add(self, _where: str, sample: _Sample) -> None:
+        """Take one sample: a run of each of its scorers."""
+        id_ = sys.intern(str(sample.id))
+        if (id_, sample.epoch) in self._known:
+            raise refuse(self._source, f"sample {id_!r:.80} stands twice in epoch {sample.epoch}")
+        self._known.add((id_, sample.epoch))
+        asked = [sample.input if isinstance(sample.input, str) else _said(sample.input), sample.target]
+        if self.asked.setdefault(id_, asked) != asked:
+            raise refuse(self._source, f"sample {id_!r:.80} asks different things in different epochs")
+        self.retried += bool(sample.error_retries)
+        error = cut(sample.error.message or "error") if sample.error else ""
+        where = f"sample {id_!r:.80}, epoch {sample.epoch}"
+        scores: dict[str, _Said] = {
+            sys.intern(name): (None, error) if error else _verdict(score, f"{where}: {name!r:.80}", self._source)
+            for name, score in (sample.scores or {}).items()
+        }
+        self.epochs.append(_Epoch(sample.epoch, id_, error, scores))
+
+
+def _check(log: _Log, samples: int, source: str) -> None:
+    """Refuse a log that is not whole and valid."""
     if log.status != "success":
         raise refuse(source, f"status {log.status!r:.40}: the evaluation did not finish, so its counts are not whole")
     if log.invalidated:
         raise refuse(source, "the log was invalidated")
-    if not log.samples:
+    if not samples:
         raise refuse(source, "no samples are in the log", fix="evaluate with samples logged (without --no-log-samples)")
-    if log.results is not None and log.results.total_samples != len(log.samples):
+    if log.results is not None and log.results.total_samples != samples:
         stated = log.results.total_samples
-        raise refuse(source, f"results.total_samples is {stated}, the log holds {len(log.samples)} samples")
-    seen: dict[tuple[str, int], int | str] = {}
-    for sample in log.samples:
-        if (key := (str(sample.id), sample.epoch)) in seen:
-            raise refuse(source, f"sample {sample.id!r:.80} stands twice in epoch {sample.epoch}")
-        seen[key] = sample.id
-    return log.samples
+        raise refuse(source, f"results.total_samples is {stated}, the log holds {samples} samples")
 
 
-def _rows(log: _Log, samples: list[_Sample], source: str) -> list[Row]:
-    scorers = sorted({name for s in samples for name in s.scores or {}})
+def _rows(log: _Log, seen: _Seen, source: str) -> list[Row]:
+    """Return a row for every scorer of a sample, its runs in the order of the epochs."""
+    scorers = sorted({name for e in seen.epochs for name in e.scores})
     if not scorers:
         raise refuse(source, "no sample was scored: there is nothing to count")
+    scored = {(e.id, name) for e in seen.epochs for name in (scorers if e.error else e.scores)}
     rows: dict[tuple[str, str], Row] = {}
-    for sample in sorted(samples, key=lambda s: s.epoch):
-        definition = digest([sample.input if isinstance(sample.input, str) else _said(sample.input), sample.target])
-        for scorer in scorers:
-            key = str(sample.id), scorer
+    for epoch in sorted(seen.epochs, key=lambda e: e.epoch):
+        for key in ((epoch.id, name) for name in scorers if (epoch.id, name) in scored):
             if key not in rows:
-                name = f"{log.eval.task}/{sample.id}/{scorer}"
-                rows[key] = Row(name, [name, definition], planned=log.eval.config.epochs)
-            row = rows[key]
-            if row.definition[1] != definition:
-                raise refuse(source, f"sample {sample.id!r:.80} asks different things in different epochs")
-            row.add(*_run(sample, scorer, source))
-    kept = {(str(s.id), scorer) for s in samples for scorer in (scorers if s.error else s.scores or {})}
-    return [row for key, row in rows.items() if key in kept]
+                name = f"{log.eval.task}/{'/'.join(key)}"
+                rows[key] = Row(name, [name, digest(seen.asked[epoch.id])], planned=log.eval.config.epochs)
+            rows[key].add(*epoch.scores.get(key[1], (None, epoch.error)))
+    return list(rows.values())
 
 
-def _run(sample: _Sample, scorer: str, source: str) -> tuple[bool | None, str]:
-    """Return whether one epoch was right, None where that is not known, and what was said."""
-    if sample.error is not None:
-        return None, sample.error.message or "error"
-    score = (sample.scores or {}).get(scorer)
-    if score is None or score.value is None or (isinstance(score.value, float) and math.isnan(score.value)):
+def _verdict(score: _Score, where: str, source: str) -> _Said:
+    """Return what a score says, and why if it says wrong."""
+    if score.value is None or (isinstance(score.value, float) and math.isnan(score.value)):
         return None, ""
     value = score.value
     if isinstance(value, bool):
@@ -159,11 +190,10 @@ def _run(sample: _Sample, scorer: str, source: str) -> tuple[bool | None, str]:
         shown = value if isinstance(value, str | int | float) else type(value).__name__
         raise refuse(
             source,
-            f"sample {sample.id!r:.80}, epoch {sample.epoch}: {scorer!r:.80} scores {shown!r:.40}, which is a degree, "
-            "not right or wrong",
+            f"{where} scores {shown!r:.40}, which is a degree, not right or wrong",
             fix="score with C and I, or 1 and 0",
         )
-    return verdict, (score.explanation or "") if not verdict else ""
+    return verdict, "" if verdict else cut(score.explanation or "")
 
 
 def _said(value: object) -> object:

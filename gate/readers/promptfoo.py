@@ -1,12 +1,14 @@
 """promptfoo's JSON: a row for every test, prompt and provider; repeats are results of the same row."""
 
-from typing import Annotated, Literal
+from collections import Counter
+from dataclasses import replace
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
 from gate.readers.base import Reader
 from gate.readers.outline import outline
-from gate.readers.parsing import Foreign, Items, parse, refuse
+from gate.readers.parsing import Foreign, parse_each, refuse
 from gate.readers.rows import ROWS_ONLY, Origin, Row, digest, report_of_rows
 from gate.report import Report
 
@@ -68,7 +70,7 @@ class _Stats(Foreign):
 class _Results(Foreign):
     version: Literal[3]
     timestamp: str = ""
-    results: Items[_Result]
+    results: list[object]
     stats: _Stats
 
 
@@ -83,6 +85,7 @@ class _Document(Foreign):
 
 
 _DOCUMENT = TypeAdapter(_Document)
+_RESULT = TypeAdapter(_Result)
 
 
 class PromptfooReader(Reader):
@@ -102,68 +105,94 @@ class PromptfooReader(Reader):
         version = outline(data[:65_536]).get("results.version", VERSION)
         if version != VERSION:
             raise refuse(source, f"promptfoo's results of version {version}; version {VERSION} is read")
-        document = parse(_DOCUMENT, data, source, self.format)
-        results = document.results.results
-        _check_stats(results, document.results.stats, source)
-        costs = [r.cost for r in results if r.cost is not None]
-        cached = sum(r.response is not None and r.response.cached for r in results)
+        seen = _Seen(source)
+        path = (("results",), ("results",))
+        document = parse_each(_DOCUMENT, _RESULT, seen.add, data, source, self.format, path=path)
+        stats = document.results.stats
+        total = _check_stats(seen.reasons, stats, source)
         origin = Origin(
             tool=self.type,
             version=document.metadata.version,
-            limits=[*LIMITS, *([_cached(cached, len(results))] if cached else [])],
+            limits=[*LIMITS, *([_cached(seen.cached, total)] if seen.cached else [])],
             started_at=document.results.timestamp,
             ended_at=document.metadata.exported_at or document.results.timestamp,
-            tokens=document.results.stats.usage.total,
-            usd=sum(costs) if costs else None,
+            tokens=stats.usage.total,
+            usd=seen.usd,
         )
-        return report_of_rows(_rows(results, source), origin, source)
+        return report_of_rows(_named(seen.rows), origin, source)
+
+
+class _Key(NamedTuple):
+    """What tells rows apart: a prompt and a provider are (label, id)."""
+
+    description: str
+    test: str
+    prompt: tuple[str, str]
+    provider: tuple[str, str]
+
+
+class _Seen:
+    """What is kept of the results."""
+
+    def __init__(self, source: str) -> None:
+        self.rows: dict[_Key, Row] = {}
+        self.reasons: Counter[int] = Counter()
+        self.cached = 0
+        self.usd: float | None = None
+        self._source = source
+
+    def add(self, where: str, result: _Result) -> None:
+        """Take one result: a run of its row."""
+        if result.success != (result.failure_reason == PASSED):
+            raise refuse(self._source, f"{where}: success and failureReason contradict each other")
+        test = digest([result.test.vars, result.test.asserts, result.test.threshold])
+        prompt = result.prompt.label or result.prompt.raw, result.prompt_id
+        key = _Key(result.test.description or "", test, prompt, _provider(result))
+        if key not in self.rows:
+            self.rows[key] = Row("", test)
+        self.rows[key].add(None if result.failure_reason == ERROR else result.success, result.error or "")
+        self.reasons[result.failure_reason] += 1
+        self.cached += result.response is not None and result.response.cached
+        if result.cost is not None:
+            self.usd = (self.usd or 0.0) + result.cost
 
 
 def _cached(count: int, total: int) -> str:
     return f"{count} of {total} answers came from promptfoo's cache: they are copies, not fresh runs (use --no-cache)"
 
 
-def _check_stats(results: list[_Result], stats: _Stats, source: str) -> None:
+def _check_stats(reasons: Counter[int], stats: _Stats, source: str) -> int:
+    """Return how many results there are, once the file's own counts have said the same."""
     for what, reason, stated in (
         ("successes", PASSED, stats.successes),
         ("failures", FAILED, stats.failures),
         ("errors", ERROR, stats.errors),
     ):
-        if (counted := sum(r.failure_reason == reason for r in results)) != stated:
+        if (counted := reasons[reason]) != stated:
             raise refuse(source, f"results.stats says {stated} {what}, the results hold {counted}")
+    return reasons.total()
 
 
-def _rows(results: list[_Result], source: str) -> list[Row]:
+def _named(rows: dict[_Key, Row]) -> list[Row]:
     """Return the rows. What all results share, prompt or provider, is what is compared and no part of a row's name."""
-    prompts = _told_apart([(r.prompt.label or r.prompt.raw, r.prompt_id) for r in results])
-    providers = _told_apart([_provider(r) for r in results])
-    tests = [digest([r.test.vars, r.test.asserts, r.test.threshold]) for r in results]
-    variants: dict[str, set[str]] = {}
-    for result, test in zip(results, tests, strict=True):
-        variants.setdefault(result.test.description or "", set()).add(test)
-    rows: dict[tuple[str, ...], Row] = {}
-    for at, (result, test) in enumerate(zip(results, tests, strict=True)):
-        if result.success != (result.failure_reason == PASSED):
-            raise refuse(source, f"results.results.{at}: success and failureReason contradict each other")
-        description = result.test.description or ""
-        alone = description and len(variants[description]) == 1
-        name = [description if alone else f"{description} {test[:8]}".strip()]
-        name += [name for name in (prompts[at], providers[at]) if name]
-        key = tuple(name)
-        if key not in rows:
-            rows[key] = Row(" / ".join(name), [name, test])
-        rows[key].add(None if result.failure_reason == ERROR else result.success, result.error or "")
-    return list(rows.values())
+    tests = Counter(description for description, _ in {(key.description, key.test) for key in rows})
+    prompts = _told_apart({key.prompt for key in rows})
+    providers = _told_apart({key.provider for key in rows})
+    named = []
+    for key, row in rows.items():
+        alone = key.description and tests[key.description] == 1
+        name = [key.description if alone else f"{key.description} {key.test[:8]}".strip()]
+        name += [part for part in (prompts[key.prompt], providers[key.provider]) if part]
+        named.append(replace(row, name=" / ".join(name), definition=[name, row.definition]))
+    return named
 
 
-def _told_apart(labelled: list[tuple[str, str]]) -> list[str]:
-    """Return a name for each (label, id): nothing where all are one, the id beside a label that several ids share."""
-    ids: dict[str, set[str]] = {}
-    for label, id_ in labelled:
-        ids.setdefault(label, set()).add(id_)
-    if len(set(labelled)) == 1:
-        return [""] * len(labelled)
-    return [label if len(ids[label]) == 1 else f"{label} {id_[:12]}".strip() for label, id_ in labelled]
+def _told_apart(labelled: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return a name for each (label, id): nothing if there is but one, the id beside a label that several share."""
+    if len(labelled) == 1:
+        return dict.fromkeys(labelled, "")
+    shared = Counter(label for label, _ in labelled)
+    return {(label, id_): label if shared[label] == 1 else f"{label} {id_[:12]}".strip() for label, id_ in labelled}
 
 
 def _provider(result: _Result) -> tuple[str, str]:

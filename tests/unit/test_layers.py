@@ -28,7 +28,7 @@ LAYERS = [
     {"experiment", "comparison", "confirmation"},
     {"probes", "faults", "report", "format"},
     {"prices"},
-    {"trace", "stats", "policy", "document", "resources"},
+    {"trace", "stats", "policy", "document", "jsontext", "resources"},
     {"registry"},
     {"errors"},
     {"__init__"},

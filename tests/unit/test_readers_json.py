@@ -112,7 +112,7 @@ def chaos(edit: Edit) -> Any:
         pytest.param(lambda e: e.update(verdict="fine"), "verdict", id="unknown verdict"),
         pytest.param(lambda e: e["probes"][0].update(threshold=float("nan")), "threshold", id="NaN"),
         pytest.param(lambda e: e["probes"][0].update(phase="both"), "phase", id="unknown phase"),
-        pytest.param(lambda e: e.update(name="context-flood"), "'context-flood' stands 2 times", id="one name twice"),
+        pytest.param(lambda e: e.update(name="context-flood"), "'context-flood' stands twice", id="one name twice"),
         pytest.param(lambda e: e.pop("runs"), "runs: Field required", id="no runs"),
         pytest.param(lambda e: e["runs"][0].update(run=-1), "runs.0.run", id="negative index"),
     ],
