@@ -135,8 +135,8 @@ def trees(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def digest(trees: Path) -> str:
-    variables = {
+def digest(trees: Path, **environment: str) -> str:
+    variables = environment | {
         "PATH": os.environ["PATH"],
         "HOME_DIR": str(trees / "home"),
         "GITHUB_ACTION_PATH": str(trees / "action"),
@@ -178,6 +178,12 @@ def test_digest__sees_it(trees: Path, change: Callable[[Path], object]) -> None:
     assert digest(trees) == before
     change(trees)
     assert digest(trees) != before
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "OPENSSL_CONF"])
+def test_digest__sees_another_way_to_the_server(trees: Path, name: str) -> None:
+    assert digest(trees, LANG="C") == digest(trees, LANG="de")
+    assert len({digest(trees), digest(trees, **{name: "x"}), digest(trees, **{name: "y"})}) == 3
 
 
 def test_digest__leaves_out_what_is_never_executed(trees: Path) -> None:

@@ -104,6 +104,12 @@ def test_token__is_only_where_it_is_needed() -> None:
     assert "env -i" in RUN["run"]
 
 
+@pytest.mark.parametrize("step", [PREPARE, PUBLISH, COMPLETE], ids=lambda s: str(s["name"]))
+def test_token__no_step_that_has_it_loads_what_the_agent_could_have_named(step: dict[str, Any]) -> None:
+    assert [step["env"][name] for name in ("LD_PRELOAD", "LD_AUDIT", "GCONV_PATH")] == [""] * 3
+    assert step["env"]["LD_LIBRARY_PATH"] == "${{ steps.install.outputs.libraries }}"
+
+
 def test_digest__is_the_same_before_and_after() -> None:
     texts = [re.search(r"digest\(\) \{\n.*?\n\}\n", step["run"], re.DOTALL) for step in (PREPARE, PUBLISH)]
     assert texts[0] and texts[1] and texts[0][0] == texts[1][0]
