@@ -245,8 +245,9 @@ class Report(Model):
     limits: list[Text] = Field(default=[], max_length=100)
 
     def to_json(self) -> str:
-        """Return the text of report.json, ending in a line feed."""
-        return self.model_dump_json(indent=1) + "\n"
+        """Return the text of report.json, ending in a line feed; indented, unless it could not be read back then."""
+        text = self.model_dump_json(indent=1) + "\n"
+        return text if len(text.encode()) <= MAX_BYTES else self.model_dump_json() + "\n"
 
 
 def read_report(text: str | bytes, source: str) -> Report:
@@ -280,7 +281,8 @@ def read_model(model: type[M], text: str | bytes, source: str) -> M:
         InvalidFileError: larger than 20 MB, not JSON, not of the model's shape, or with a key twice in one object.
     """
     if len(text) > MAX_BYTES:
-        raise InvalidFileError([f"{source}: larger than {MAX_BYTES // 1_000_000} MB"])
+        fix = "split the suite over several keys"
+        raise InvalidFileError([f"{source}: larger than {MAX_BYTES // 1_000_000} MB"], fix=fix)
     try:
         made = model.model_validate_json(text, extra="ignore")
     except ValidationError as error:

@@ -20,12 +20,9 @@ from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.experiment import Experiment, load_suite
 from gate.judge import BUDGET_STOP, Tally
 from gate.prices import Prices, UnpricedError
-from gate.report import DIRTY, ExperimentReport, Phase, Report, RunRecord, Spend, Suite
+from gate.report import DIRTY, Phase, Report, RunRecord, Spend, Suite
+from gate.room import refuse_too_many, with_room
 from gate.sharing import baseline_groups
-
-TRACE_BUDGET = 6_000_000
-"""Characters that the events of all failures may take in a report."""
-
 
 FORMATS = ("agentic-chaos/", "agent-chaos-gate/")
 """How `apiVersion` begins in a file of ours, whatever else is wrong with it."""
@@ -151,7 +148,8 @@ def run_and_report(
     done before.
 
     Raises:
-        UsageError: the journal to go on with belongs to another suite or commit, or to other settings.
+        UsageError: more runs than a report can hold, or the journal to go on with belongs to another suite or commit,
+            or to other settings.
         BrokenEnvironmentError: the agent does not start, or an experiment ends without a valid run.
     """
     digest = suite_digest(experiments)
@@ -173,6 +171,7 @@ def run_and_report(
             budget=config.run.budget,
             prices=config.run.prices,
         )
+        refuse_too_many(experiments, [settings.runs_of(e) for e in experiments])
         path = journal or Path(scratch, "journal.jsonl")
         header = Header.of(digest, settings, commit=commit.sha, started_at=_now())
         opened, done = Journal.resume(path, header) if resume else (Journal.create(path, header), frozenset())
@@ -201,7 +200,7 @@ def run_and_report(
         if tally.runs and (why := tally.why_invalid) is not None:
             raise BrokenEnvironmentError(f"no valid run: {why}", where=name, fix="run the experiment alone and look")
     groups = baseline_groups(experiments, target=target, seed=seed)
-    return Report(
+    report = Report(
         commit=commit.sha,
         ref=commit.ref,
         tested_tree=commit.tree,
@@ -212,7 +211,7 @@ def run_and_report(
         policy=config.policy,
         removed=config.removed,
         known_findings=config.known_findings,
-        experiments=_within_budget(
+        experiments=[
             tally.report(
                 planned_runs=settings.runs_of(tally.experiment),
                 seed=tally.experiment.seed if seed is None else seed,
@@ -220,21 +219,9 @@ def run_and_report(
                 group=groups.get(tally.experiment.name, ""),
             )
             for tally in tallies.values()
-        ),
+        ],
     )
-
-
-def _within_budget(reports: Iterable[ExperimentReport]) -> list[ExperimentReport]:
-    """Return the reports without the events of failures for which a readable report has no room."""
-    left, kept = TRACE_BUDGET, []
-    for report in reports:
-        failures = []
-        for failure in report.failures:
-            size = sum(len(event.model_dump_json()) for event in failure.trace)
-            left -= size
-            failures.append(failure if left >= 0 else failure.model_copy(update={"trace": []}))
-        kept.append(report.model_copy(update={"failures": failures}))
-    return kept
+    return with_room(report)
 
 
 def tally_records(records: Iterable[RunRecord], tallies: Mapping[str, Tally], prices: Prices) -> Spend:

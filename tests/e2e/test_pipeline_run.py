@@ -62,11 +62,11 @@ def test_run__without_a_variable_of_pass_env_says_which(job: Job) -> None:
 @pytest.mark.parametrize("when", ["import", "run", "failing"])
 def test_runner_files__what_the_agent_writes_is_taken_back(job: Job, name: str, when: str) -> None:
     path = job.temp / name.lower()
-    path.write_text("ours=1\n")
     write = f"open({str(path)!r}, 'a').write('BASH_ENV=/tmp/evil\\n')"
     source = {"import": agent(before=write), "run": agent(inside=write), "failing": f"{write}\nraise SystemExit(3)\n"}
     job.check_out(source[when])
     assert job.step("prepare") == 0
+    path.write_text("ours=1\n")
     assert job.step("run") == 4
     assert path.read_text() == "ours=1\n"
     assert f"the agent wrote to {name}" in job.log

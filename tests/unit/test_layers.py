@@ -16,6 +16,7 @@ LAYERS = [
     {"command", "demo", "pipeline"},
     {"rerun"},
     {"publish", "suite"},
+    {"room"},
     {"engine", "readers", "store", "render", "schema"},
     {"github", "commit"},
     {"config", "event"},
