@@ -1,6 +1,6 @@
 """What the engine costs, side by side with the public package in one run. Prints tables.
 
-Needs the published catalogue that `make setup` unpacks. `--quick` leaves the 40,000 runs out.
+Needs the published catalogue that `make setup` unpacks. `--quick` leaves the memory over 40,000 runs out.
 """
 
 import json
@@ -8,16 +8,16 @@ import os
 import subprocess
 import sys
 import tempfile
-import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CATALOGUE = ROOT / ".venv" / "catalogue"
-ENVIRONMENT = {
-    "PATH": os.environ["PATH"],
-    "PYTHONPATH": os.pathsep.join([str(CATALOGUE / "src"), str(CATALOGUE)]),
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
+PACKAGE = os.pathsep.join([str(CATALOGUE / "src"), str(CATALOGUE)])
+
+PLAIN_AGENT = """
+def trivial():
+    return "done"
+"""
 
 AGENT = """
 import time
@@ -51,10 +51,11 @@ def ms50():
 EXPERIMENT = """
 apiVersion: agentic-chaos/v1
 kind: Experiment
-metadata: {{name: bench}}
+metadata: {{name: "bench {seed}"}}
 spec:
   target: {{entrypoint: "{target}"}}
   runs: {runs}
+  seed: {seed}
   faults: [{{type: inject_instruction, probability: 0.5}}]
   probes: [{{type: no_unhandled_error}}, {{type: canary_not_leaked}}]
 """
@@ -64,10 +65,10 @@ import json, resource, sys, time
 from agentic_chaos_security import loader
 sys.path.insert(0, ".")
 started = time.perf_counter()
-result = loader.load("bench.yaml").run()
+results = [loader.load(file).run() for file in sys.argv[1:]]
 elapsed = time.perf_counter() - started
-assert result.probe_stats
-text = json.dumps(result.to_dict())
+assert all(r.probe_stats for r in results)
+text = json.dumps([r.to_dict() for r in results])
 print(json.dumps([elapsed, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
 
@@ -76,29 +77,40 @@ import json, os, resource, sys, time
 from pathlib import Path
 from gate.config import Config, RunConfig
 from gate.suite import Commit, load_experiments, run_and_report
+isolation, parallel, *files = sys.argv[1:]
 folder = Path.cwd()
-suite = load_experiments(["bench.yaml"], folder, print)
-environment = {k: v for k, v in os.environ.items() if k in ("PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
+suite = load_experiments(files, folder, print)
+environment = {k: v for k, v in os.environ.items() if k in ("PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX")}
 started = time.perf_counter()
 report = run_and_report(
-    suite, Config(run=RunConfig(parallel=int(sys.argv[1]))), directory=folder, python=(sys.executable,),
-    environment=environment, target=None, runs=None, seed=None, commit=Commit(), on_record=lambda _: None,
+    suite, Config(run=RunConfig(parallel=int(parallel), isolation=isolation)), directory=folder,
+    python=(sys.executable,), environment=environment, target=None, runs=None, seed=None, commit=Commit(),
+    on_record=lambda _: None,
 )
 elapsed = time.perf_counter() - started
-(outcomes,) = [e.outcomes for e in report.experiments]
-assert outcomes.ok == report.spend.runs, outcomes
+assert sum(e.outcomes.ok for e in report.experiments) == report.spend.runs
 text = report.to_json()
 print(json.dumps([elapsed, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
+MOST_RUNS = 10_000
+"""As many as a phase may have."""
 
 
-def measure(folder: Path, script: str, target: str, runs: int, *arguments: str, times: int = 3) -> tuple[float, float]:
+def measure(folder: Path, script: str, target: str, runs: int, *how: str, times: int = 3) -> tuple[float, float]:
     """Return the least seconds, and the most megabytes of the process, that `runs` + `runs` runs take."""
-    (folder / "bench.yaml").write_text(EXPERIMENT.format(target=target, runs=runs))
+    files = []
+    for seed in range(0, runs, MOST_RUNS):
+        files.append(f"bench{seed}.yaml")
+        part = min(MOST_RUNS, runs - seed)
+        (folder / files[-1]).write_text(EXPERIMENT.format(target=target, runs=part, seed=seed))
+    # what is installed is compiled, so the first time does not count
+    environment = {"PATH": os.environ["PATH"], "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    if not target.startswith("plain"):
+        environment["PYTHONPATH"] = PACKAGE
     found = []
     for _ in range(times):
-        command = [sys.executable, "-c", script, *arguments]
-        done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        command = [sys.executable, "-c", script, *how, *files]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         found.append(json.loads(done.stdout.splitlines()[-1]))
     return min(f[0] for f in found), max(f[1] for f in found)
@@ -106,7 +118,7 @@ def measure(folder: Path, script: str, target: str, runs: int, *arguments: str, 
 
 def compare_speed(folder: Path) -> None:
     """Time equal suites under both runners; ours with the start of its worker and the writing of its journal."""
-    print(f"{'40 + 40 runs, seconds':44} {'public':>8} {'ours, 1':>8} {'8':>8} {'32':>8} {'times faster':>13}")
+    print(f"{'40 + 40 runs, seconds':36} {'public':>8} {'ours, 1':>8} {'8':>8} {'32':>8} {'times faster':>13}")
     for what, target in [
         ("agent that does nothing", "bench_agent:trivial"),
         ("10 instrumented calls", "bench_agent:busy"),
@@ -115,38 +127,41 @@ def compare_speed(folder: Path) -> None:
         ("mailbot of the public package", "examples.mailbot.agent:hardened"),
     ]:
         theirs, _ = measure(folder, THEIRS, target, 40)
-        ours = [measure(folder, OURS, target, 40, parallel)[0] for parallel in ("1", "8", "32")]
-        print(f"{what:44} {theirs:8.3f} {' '.join(f'{s:8.3f}' for s in ours)} {theirs / min(ours):13.2f}", flush=True)
+        ours = [measure(folder, OURS, target, 40, "fork", parallel)[0] for parallel in ("1", "8", "32")]
+        print(f"{what:36} {theirs:8.3f} {' '.join(f'{s:8.3f}' for s in ours)} {theirs / min(ours):13.2f}", flush=True)
 
 
-def compare_rates(folder: Path) -> None:
-    """Show what a run costs once the worker has started."""
-    print(f"\n{'runs per second of our engine':44} {'ms/run':>8} {'runs/s':>8}")
-    for parallel in ("1", "8", "32"):
-        start, _ = measure(folder, OURS, "bench_agent:trivial", 1, parallel)
-        elapsed, _ = measure(folder, OURS, "bench_agent:trivial", 400, parallel)
-        each_s = (elapsed - start) / 798
-        print(
-            f"{f'agent that does nothing, {parallel} at a time':44} {1000 * each_s:8.2f} {1 / each_s:8.0f}", flush=True
-        )
+def show_overhead(folder: Path) -> None:
+    """Show what a run costs once the worker has started; an agent's process costs more the more it has imported."""
+    print(f"\n{'our engine, agent that does nothing':36} {'at once':>8} {'ms/run':>8} {'runs/s':>8} {'start, s':>9}")
+    for what, target in [
+        ("imports nothing", "plain_agent:trivial"),
+        ("imports the public package", "bench_agent:trivial"),
+    ]:
+        for parallel in ("1", "8", "32"):
+            start_s, _ = measure(folder, OURS, target, 1, "fork", parallel)
+            elapsed_s, _ = measure(folder, OURS, target, 150, "fork", parallel)
+            each_s = (elapsed_s - start_s) / 298
+            print(f"{what:36} {parallel:>8} {1000 * each_s:8.2f} {1 / each_s:8.0f} {start_s:9.2f}", flush=True)
 
 
 def compare_memory(folder: Path) -> None:
-    """Show the most memory that either process takes, report included."""
-    print(f"\n{'megabytes at most, 10 instrumented calls':44} {'public':>8} {'ours':>8}")
-    for runs in (40, 2_000, 20_000):
+    """Show the most memory that either process takes, report included; that of the gate, in any isolation."""
+    print(f"\n{'megabytes at most':36} {'public':>8} {'ours':>8}")
+    for runs in (200, 2_000, 20_000):
         _, theirs = measure(folder, THEIRS, "bench_agent:busy", runs, times=1)
-        _, ours = measure(folder, OURS, "bench_agent:busy", runs, "8", times=1)
-        print(f"{f'{2 * runs:,} runs':44} {theirs:8.0f} {ours:8.0f}", flush=True)
+        _, ours = measure(folder, OURS, "bench_agent:trivial", runs, "none", "1", times=1)
+        print(f"{f'{2 * runs:,} runs':36} {theirs:8.0f} {ours:8.0f}", flush=True)
 
 
 def main() -> None:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "bench_agent.py").write_text(textwrap.dedent(AGENT))
+        (folder / "bench_agent.py").write_text(AGENT)
+        (folder / "plain_agent.py").write_text(PLAIN_AGENT)
         compare_speed(folder)
-        compare_rates(folder)
+        show_overhead(folder)
         if "--quick" not in sys.argv:
             compare_memory(folder)
 

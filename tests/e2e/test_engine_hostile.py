@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from gate.engine import live, worker
 from gate.engine import run as engine_run
-from gate.engine import worker
 from gate.errors import BrokenEnvironmentError
 from gate.report import RunRecord
 from tests.e2e.engine_agents.harness import experiment, run, run_one
@@ -163,6 +163,7 @@ def test_output__any_value_makes_a_valid_record(what: str, text: str) -> None:
         ("clears_its_environment", "done"),
         ("interrupts_itself", "done"),
         ("uses_threads", "20"),
+        ("uses_pools", "20"),
         ("leaves_a_thread", "done"),
         ("forks_and_both_return", "parent"),
         ("forks_and_the_child_calls", "done"),
@@ -182,6 +183,7 @@ def test_agent__may_do_this(function: str, output: str) -> None:
     ("function", "calls"),
     [
         ("uses_threads", 20),
+        ("uses_pools", 20),
         ("forks_and_the_child_calls", 2),
         ("starts_an_interpreter", 1),
         ("spawns_by_multiprocessing", 1),
@@ -212,10 +214,11 @@ def test_hook__rubbish_is_a_crash_of_that_run() -> None:
 
 
 @pytest.mark.parametrize("function", ["calls_tools_for_ever", "calls_with_too_much"])
-def test_hook__too_much_to_look_at_is_never_passed_over(function: str) -> None:
+def test_hook__too_much_to_look_at_is_never_passed_over(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "BYTE_LIMIT", 20_000_000)
     record = run_one(f"hostile:{function}")
     assert record.outcome == "crash"
-    assert record.error == "recorded more than 100,000 events or 256 MB"
+    assert record.error == "recorded more than 100,000 events or 20 MB"
 
 
 def test_worker__killed_by_its_agent_is_replaced() -> None:

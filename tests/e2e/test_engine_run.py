@@ -82,6 +82,11 @@ def test_log__of_the_agent_raises_the_alert() -> None:
     assert [p.passed for p in record.probes] == [True, False]
 
 
+def test_parallel__runs_are_under_way_at_once(tmp_path: Path) -> None:
+    suite = experiment("polite:waits_for_others", args={"folder": str(tmp_path), "runs": 8}, runs=8, baseline=False)
+    assert {r.outcome for r in run(suite, parallel=8)} == {"ok"}
+
+
 def test_detection__is_checked_in_chaos_only() -> None:
     suite = experiment("polite:logs", detection=[{"type": "alert_raised"}])
     assert [len(r.probes) for r in run(suite)] == [1, 2]

@@ -1,5 +1,6 @@
 """Agents that misbehave, each in its own way."""
 
+import asyncio
 import contextlib
 import ctypes
 import os
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -256,6 +258,16 @@ def uses_threads() -> int:
     for thread in threads:
         thread.join()
     return len(threads)
+
+
+def uses_pools() -> int:
+    """Call tools from a thread pool of its own and from asyncio's."""
+
+    async def main() -> list[Any]:
+        return await asyncio.gather(*(asyncio.to_thread(look, n) for n in range(10)))
+
+    with ThreadPoolExecutor(4) as pool:
+        return len([*pool.map(look, range(10)), *asyncio.run(main())])
 
 
 def leaves_a_thread() -> str:

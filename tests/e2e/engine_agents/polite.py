@@ -85,6 +85,16 @@ def logs() -> str:
     return "done"
 
 
+def waits_for_others(folder: str, runs: int) -> str:
+    """Return once so many runs are under way."""
+    Path(folder, str(os.getpid())).touch()
+    deadline = time.monotonic() + 10
+    while len([*Path(folder).iterdir()]) < runs:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    return "done"
+
+
 def tells_its_seed() -> Any:
     return [chaos.seed(), os.environ.get("CHAOS_GATE_SEED")]
 
