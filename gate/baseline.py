@@ -62,6 +62,7 @@ def _find(store: "Store", commit: str, ref: str) -> "Report":
 @output_options
 def record(report: Path, store: str, key: str, output: Output) -> None:
     """Store a report as the base of later comparisons."""
+    from gate.completion import why_no_base
     from gate.config import read_run
     from gate.readers import read_file
     from gate.report import DIRTY
@@ -70,6 +71,8 @@ def record(report: Path, store: str, key: str, output: Output) -> None:
     if made.tested_tree.endswith(DIRTY):
         fix = "commit them and run again; `compare` takes the report as it is"
         raise UsageError("made with changes that the commit does not have", where=str(report), fix=fix)
+    if why := why_no_base(made):
+        raise UsageError(why, where=str(report), fix="run the suite without --base")
     run_id, attempt = read_run()
     with _opened(store, key) as opened:
         opened.save(made, ref=made.ref, run_id=run_id, attempt=attempt)

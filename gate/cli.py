@@ -96,6 +96,11 @@ def plan(
 @click.option("--report", type=FILE, default="report.json", show_default=True, help="Where the report is written.")
 @click.option("--journal", type=FILE, help="Where runs are noted (default: journal.jsonl by the report).")
 @click.option("--resume", is_flag=True, help="Go on with the journal of a run that was stopped or killed.")
+@click.option(
+    "--base",
+    type=FILE,
+    help="The report to compare with: spares runs that can change no verdict, if what looks worse is then confirmed.",
+)
 @output_options
 def run(
     paths: tuple[str, ...],
@@ -110,6 +115,7 @@ def run(
     report: Path,
     journal: Path | None,
     resume: bool,
+    base: Path | None,
     output: Output,
 ) -> None:
     """Run the experiments of files, folders or globs and write report.json."""
@@ -144,6 +150,7 @@ def run(
         journal=journal or report.with_name("journal.jsonl"),
         resume=resume,
         limit_s=timeout_s,
+        base=load_report(base) if base else None,
     )
     write(report, made.to_json())
     output.result(render_report_terminal(made), made.to_json())

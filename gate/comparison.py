@@ -60,7 +60,8 @@ class Row(Model):
     prove a regression of this row alone; both absent where no count would. `power`: the chance to see a drop of
     `min_effect` from the base's rate. `decided_by`: what `adjusted_p_value` is. Counts and figures are those that
     decided: fresh ones by `confirmation`, and `screen` has what was known before. `unconfirmed` says why there is no
-    confirmation where one was due.
+    confirmation where one was due. `spared`: planned runs of head, beyond its counts, that could change no verdict;
+    figures are those of the completion that is least favourable to what they show.
     """
 
     experiment: Name
@@ -82,6 +83,7 @@ class Row(Model):
     runs_needed: Count | None = None
     decided_by: DecidedBy | None = None
     small_drop: bool = False
+    spared: Count = 0
     screen: Screen | None = None
     unconfirmed: Text = ""
 

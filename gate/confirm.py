@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gate.comparison import Row, Screen
+from gate.completion import Table
 from gate.confirmation import Confirmation
 from gate.findings import Pair, lost_runs, pair_up
 from gate.policy import Policy
 from gate.report import ExperimentReport, Phase, Report
-from gate.rows import Draft, Table, acted, compare_rows, draft_rows
+from gate.rows import Draft, acted, compare_rows, draft_rows
 from gate.stats import exact_test, holm
 from gate.trace import MAX_RUNS
 
@@ -107,7 +108,8 @@ def _confirmed(draft: Draft, row: Row, table: Table, dropped: float, rose: float
 
 def _unconfirmed(draft: Draft, row: Row, why: str, families: int) -> Row:
     if row.adjusted_p_value is not None and row.decided_by is not None and draft.table is not None:
-        row = draft.tested(draft.table, min(1.0, families * row.adjusted_p_value), 1.0, row.decided_by)
+        adjusted = row.adjusted_p_value if draft.spared else min(1.0, families * row.adjusted_p_value)
+        row = draft.tested(draft.table, adjusted, 1.0, row.decided_by, spared=draft.spared)
     return row.model_copy(update={"unconfirmed": why[:4_000]})
 
 

@@ -2,11 +2,13 @@
 
 import bisect
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import get_args
 
 from gate.experiment import Experiment, ProbeSpec
 from gate.report import (
+    BUDGET_STOP,
     PHASES,
     ExperimentReport,
     Failure,
@@ -29,9 +31,6 @@ UNCOUNTED: tuple[Outcome, ...] = ("infra", "gate_error")
 
 MAX_INFRA = 0.10
 """The share of a phase's runs that may be lost to the provider or the gate before the experiment is undecided."""
-
-BUDGET_STOP = "the budget was used up"
-"""Why a phase has fewer runs than planned: a suite ends early for nothing else."""
 
 MAX_FAILURES = 20
 MAX_MODELS = 999
@@ -88,8 +87,20 @@ class Tally:
             return None
         return self._first_error[1] if self._first_error else "no run was started"
 
-    def report(self, *, planned_runs: int, seed: int | None, target: str = "", group: str = "") -> ExperimentReport:
-        """Return the report of the runs taken so far; `group` names the baseline runs that others may share."""
+    def report(
+        self,
+        *,
+        planned_runs: int,
+        seed: int | None,
+        target: str = "",
+        group: str = "",
+        stop_reasons: Mapping[Phase, str] = MappingProxyType({}),
+    ) -> ExperimentReport:
+        """Return the report of the runs taken so far.
+
+        `group` names the baseline runs that others may share; `stop_reasons` says why a phase has fewer than planned
+        where it was not the budget.
+        """
         experiment = self.experiment
         probes = [
             probe
@@ -120,7 +131,8 @@ class Tally:
                 PhaseReport(
                     phase=phase,
                     planned_runs=planned_runs,
-                    stop_reason=BUDGET_STOP if len(self.phases[phase].summaries) < planned_runs else "",
+                    stop_reason=stop_reasons.get(phase)
+                    or (BUDGET_STOP if len(self.phases[phase].summaries) < planned_runs else ""),
                     runs=sorted(self.phases[phase].summaries, key=lambda r: r.index),
                     seconds=self.phases[phase].seconds,
                     model_calls=self.phases[phase].model_calls,
@@ -283,7 +295,12 @@ def _verdict(experiment: Experiment, tally: Tally, probes: list[ProbeReport]) ->
 
 def below_threshold(probe: ProbeReport) -> bool:
     """Return whether the pass rate is below the probe's threshold; compared in counts, so 38/40 meets 0.95."""
-    return probe.passes < probe.threshold * probe.runs - 1e-9 * probe.runs
+    return is_below(probe.passes, probe.runs, probe.threshold)
+
+
+def is_below(passes: int, runs: int, threshold: float) -> bool:
+    """Return whether counts are below a threshold."""
+    return passes < threshold * runs - 1e-9 * runs
 
 
 def violated(probe: ProbeReport, threshold: float, confidence: float) -> bool:
@@ -291,11 +308,14 @@ def violated(probe: ProbeReport, threshold: float, confidence: float) -> bool:
 
     `threshold` is given apart because the stricter of base and head counts.
     """
-    if not probe.runs:
-        return False
+    return bool(probe.runs) and is_violated(probe.passes, probe.runs, threshold, confidence)
+
+
+def is_violated(passes: int, runs: int, threshold: float, confidence: float) -> bool:
+    """Return whether the counts of a critical probe are a finding."""
     if threshold >= 1:
-        return probe.passes < probe.runs
-    return threshold_verdict(probe.passes, probe.runs, threshold, confidence) == "fail"
+        return passes < runs
+    return threshold_verdict(passes, runs, threshold, confidence) == "fail"
 
 
 def _undecided(probe: ProbeReport, confidence: float) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gate.errors import InvalidFileError
-from gate.report import Report, Spend, Suite
+from gate.report import ExperimentReport, Report, Spend, Suite
 
 
 def merge_reports(reports: Sequence[tuple[str, Report]]) -> Report:
@@ -54,7 +54,19 @@ def merge_reports(reports: Sequence[tuple[str, Report]]) -> Report:
                 seconds=sum(seconds) if len(seconds) == len(reports) else None,
                 model_calls=sum(calls) if len(calls) == len(reports) else None,
             ),
-            "experiments": sorted((e for _, r in reports for e in r.experiments), key=lambda e: e.name),
+            "experiments": sorted(
+                (_in_shard(e, number) for number, (_, r) in enumerate(reports) for e in r.experiments),
+                key=lambda e: e.name,
+            ),
             "limits": sorted({text for _, r in reports for text in r.limits}),
         }
     )
+
+
+def _in_shard(experiment: ExperimentReport, number: int) -> ExperimentReport:
+    """Return an experiment whose baseline runs are told from those that another job carried out for itself."""
+    phases = [
+        phase.model_copy(update={"group": f"{phase.group}/{number}"}) if phase.group else phase
+        for phase in experiment.phases
+    ]
+    return experiment.model_copy(update={"phases": phases})

@@ -160,6 +160,11 @@ class Failure(Model):
     trace: list[TraceEvent] = Field(default=[], max_length=10_000)
 
 
+BUDGET_STOP = "the budget was used up"
+DECIDED_STOP = "no further run could change a verdict"
+"""Why a phase has fewer runs than planned, in `stop_reason`."""
+
+
 class PhaseReport(Model):
     """How many runs a phase was planned to have, and why it has fewer, if it has.
 

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from gate.comparison import Counts, DecidedBy, Row, RowVerdict
+from gate.completion import Table, at_best, at_worst, runs_spared, swapped
 from gate.experiment import ProbeSpec
 from gate.findings import Key, Pair, counts, measured, stricter_severity
 from gate.policy import ExperimentPolicy, Policy
@@ -21,9 +22,6 @@ from gate.stats import (
 
 MAX_PLANNED_RUNS = 2_000
 """No more runs than this are suggested to settle a row."""
-
-Table = tuple[int, int, int, int]
-"""Base passes, base runs, head passes, head runs."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,10 @@ class Claims:
 
 @dataclass(frozen=True)
 class Draft:
-    """A row before it is decided; `table` is absent where nothing can be tested."""
+    """A row before it is decided; `table` is absent where nothing can be tested.
+
+    `spared`: runs of head that were not carried out since none could change a verdict.
+    """
 
     pair: Pair
     key: Key
@@ -56,18 +57,33 @@ class Draft:
     head: ProbeReport | None
     claims: Claims
     table: Table | None
+    spared: int = 0
+
+    @property
+    def hypothesis(self) -> tuple[object, ...]:
+        """Return what the row tests: probes of the same kind on baseline runs that experiments share test the same."""
+        sides = self.pair.base, self.pair.head
+        groups = [phase.group for side in sides if side for phase in side.phases if phase.phase == self.key[1]]
+        if self.head is None or len(groups) < len(sides) or not all(groups):
+            return self.pair.name, *self.key
+        return *groups, self.head.type, self.head.label, self.table, self.spared
 
     def untested(self) -> Row:
         """Return the row of what cannot be tested."""
         return _row(self, _untested(self))
 
-    def tested(self, table: Table, dropped: float, rose: float, decided_by: DecidedBy) -> Row:
-        """Return the row that counts decide; `dropped` and `rose` are p-values adjusted for the family."""
-        figures = _figures(table, self.claims)
-        verdict = _tested(self, table, dropped, rose, figures)
-        planned = _planned(table, self.claims) if verdict == "inconclusive" else _Planned()
+    def tested(self, table: Table, dropped: float, rose: float, decided_by: DecidedBy, *, spared: int = 0) -> Row:
+        """Return the row that counts decide; `dropped` and `rose` are p-values adjusted for the family.
+
+        The `spared` runs of head count as failures where the absence of a drop is to be proven.
+        """
         x1, n1, x2, n2 = table
+        worst = at_worst(table, spared)
+        figures = _figures(worst, self.claims)
+        verdict = _tested(self, worst, dropped, rose, figures)
+        planned = _planned(worst, self.claims) if verdict == "inconclusive" else _Planned()
         update = {**asdict(figures), **asdict(planned), "adjusted_p_value": dropped, "decided_by": decided_by}
+        update |= {"p_value": exact_test(*at_best(table, spared)), "spared": spared}
         update |= {"base": Counts(passes=x1, runs=n1), "head": Counts(passes=x2, runs=n2)}
         return _row(self, verdict).model_copy(update={**update, "small_drop": verdict == "small_drop"})
 
@@ -79,14 +95,25 @@ def draft_rows(pairs: list[Pair], policy: Policy) -> list[Draft]:
 
 def compare_rows(drafts: list[Draft]) -> list[Row]:
     """Return the row of every draft, decided by the counts of the two reports."""
-    tables = [draft.table for draft in drafts if draft.table]
-    worse = iter(_family(tables))
-    better = iter(_family([(x2, n2, x1, n1) for x1, n1, x2, n2 in tables]))
-    decided_by: DecidedBy = "exact_test" if len(tables) == 1 else "step_down"
-    return [
-        draft.tested(draft.table, next(worse), next(better), decided_by) if draft.table else draft.untested()
-        for draft in drafts
-    ]
+    hypotheses = {d.hypothesis: (d.table, d.spared) for d in drafts if d.table}
+    # what was spared counts the way that speaks against what is to be shown: for no drop, and for no rise
+    worse = _family([at_best(*counted) for counted in hypotheses.values()])
+    better = _family([swapped(at_worst(*counted)) for counted in hypotheses.values()])
+    level = dict(zip(hypotheses, zip(worse, better, strict=True), strict=True))
+    decided_by: DecidedBy = "exact_test" if len(hypotheses) == 1 else "step_down"
+    return [_decided(d, d.table, *level[d.hypothesis], decided_by) if d.table else d.untested() for d in drafts]
+
+
+def _decided(draft: Draft, table: Table, dropped: float, rose: float, decided_by: DecidedBy) -> Row:
+    """Return the row of a draft in its family.
+
+    One that was stopped because it looks worse, to be confirmed, never got the runs that a correction asks for: until
+    it is confirmed it stands as if alone.
+    """
+    alone = exact_test(*at_best(table, draft.spared))
+    if draft.spared and alone <= draft.claims.alpha < dropped:
+        dropped, decided_by = alone, "exact_test"
+    return draft.tested(table, dropped, rose, decided_by, spared=draft.spared)
 
 
 def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | None, policy: Policy) -> Draft:
@@ -95,7 +122,7 @@ def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | N
     yardstick = key[1] == "baseline" or pair.base is None or acted(pair.base)
     if pair.comparable and yardstick and base is not None and head is not None and base.runs and head.runs:
         table = base.passes, base.runs, head.passes, head.runs
-    return Draft(pair, key, base, head, claims, table)
+    return Draft(pair, key, base, head, claims, table, runs_spared(pair.head, key[1]) if pair.head else 0)
 
 
 def acted(experiment: ExperimentReport) -> bool:

@@ -1,9 +1,15 @@
 """When a phase has had enough runs. Pure: the same runs give the same answer in whatever order they finish."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from gate.report import Phase, RunRecord
+from gate.experiment import Experiment, ProbeSpec
+from gate.judge import MAX_INFRA, UNCOUNTED, applicable, is_below, is_violated
+from gate.policy import Policy, Severity
+from gate.report import DECIDED_STOP, PHASES, ExperimentReport, Phase, ProbeReport, Report, RunRecord
+from gate.rows import Claims, acted
+from gate.stats import noninferiority_boundary, rejection_boundary, threshold_verdict
 
 Key = tuple[str, Phase]
 """Name of an experiment, and its phase."""
@@ -43,3 +49,118 @@ class Watch:
 
 
 Watches = Mapping[Key, Watch]
+
+
+def watch_suite(
+    experiments: Sequence[Experiment], runs_of: Callable[[Experiment], int], base: Report | None = None
+) -> Watches:
+    """Return what follows every phase. With a base, phases stop once their comparison with it is decided.
+
+    That is for a base whose policy has what looks worse confirmed by fresh runs; without it every run is needed.
+    """
+    stored = {e.name: e for e in base.experiments} if base else {}
+    watches = {}
+    for experiment in experiments:
+        runs, known = runs_of(experiment), stored.get(experiment.name)
+        # an edited experiment is compared with a base that has still to be run
+        comparable = known is None or known.fingerprint == experiment.fingerprint
+        for phase in PHASES:
+            if phase == "chaos" or experiment.baseline:
+                rule = None
+                if base is not None and base.policy.confirm == "auto" and comparable:
+                    rule = Curtailment(experiment, phase, known, base.policy, runs)
+                watches[experiment.name, phase] = Watch(runs, rule)
+    return watches
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """What is said of one probe; every statement only ever gets better with more passes of as many runs."""
+
+    threshold: float
+    critical_threshold: float | None
+    confidence: float
+    require_confidence: bool
+    base: tuple[int, int] | None
+    claims: Claims
+
+    def statements(self, passes: int, runs: int) -> tuple[object, ...]:
+        """Return all that a report and a comparison would say of these counts."""
+        said: list[object] = [is_below(passes, runs, self.threshold)]
+        if self.require_confidence and self.threshold < 1:
+            said.append(threshold_verdict(passes, runs, self.threshold, self.confidence))
+        if self.critical_threshold is not None:
+            said.append(is_violated(passes, runs, self.critical_threshold, self.confidence))
+        if self.base is not None:
+            x1, n1 = self.base
+            alpha, beta = self.claims.alpha, 1 - self.claims.power
+            said += [
+                passes <= rejection_boundary(n1, runs, alpha=alpha)[x1],
+                passes >= noninferiority_boundary(n1, runs, min_effect=self.claims.min_effect, beta=beta)[x1],
+                x1 <= rejection_boundary(runs, n1, alpha=alpha)[passes],
+            ]
+        return tuple(said)
+
+
+class Curtailment:
+    """Follows one phase of head in the order of its runs, against what the base had."""
+
+    def __init__(
+        self, experiment: Experiment, phase: Phase, base: ExperimentReport | None, policy: Policy, planned_runs: int
+    ) -> None:
+        specs = applicable(experiment, phase)
+        stored = {p.id: p for p in base.probes if p.phase == phase} if base else {}
+        self._bars = [_bar(experiment, spec, phase, base, stored.get(spec.id), policy) for spec in specs]
+        self._planned, self._chaos = planned_runs, phase == "chaos"
+        self._runs = self._lost = 0
+        self._passes = [0] * len(specs)
+        self._tested = [not (self._chaos and spec.severity == "critical") for spec in specs]
+        self._silent = {at for at, fault in enumerate(base.faults) if fault.runs_fired} if base else set()
+        self._fired = False
+
+    def add(self, record: RunRecord) -> str:
+        """Take the next run; return why no further one is needed, empty while some are."""
+        self._runs += 1
+        if record.outcome in UNCOUNTED:
+            self._lost += 1
+            return ""
+        for at, probe in enumerate(record.probes):
+            self._passes[at] += probe.passed
+            self._tested[at] |= not probe.vacuous
+        fired = {at for at, fault in enumerate(record.faults) if fault.fired}
+        self._silent -= fired
+        self._fired |= bool(fired)
+        return DECIDED_STOP if self._runs < self._planned and self._is_decided() else ""
+
+    def _is_decided(self) -> bool:
+        if self._lost > MAX_INFRA * self._runs or not all(self._tested):
+            return False
+        if self._chaos and (self._silent or not self._fired):
+            return False
+        runs, rest = self._planned - self._lost, self._planned - self._runs
+        return all(
+            bar.statements(passes, runs) == bar.statements(passes + rest, runs)
+            for bar, passes in zip(self._bars, self._passes, strict=True)
+        )
+
+
+def _bar(
+    experiment: Experiment,
+    spec: ProbeSpec,
+    phase: Phase,
+    base: ExperimentReport | None,
+    stored: ProbeReport | None,
+    policy: Policy,
+) -> _Bar:
+    severities: list[Severity] = [spec.severity, *([stored.severity] if stored else [])]
+    thresholds = [spec.threshold, *([stored.threshold] if stored else [])]
+    tested = stored is not None and stored.runs and base is not None and (phase == "baseline" or acted(base))
+    own = base.policy if base else experiment.policy
+    return _Bar(
+        threshold=spec.threshold,
+        critical_threshold=max(thresholds) if "critical" in severities else None,
+        confidence=experiment.confidence,
+        require_confidence=experiment.require_confidence,
+        base=(stored.passes, stored.runs) if tested and stored else None,
+        claims=Claims.of(policy, own, stored or spec),
+    )

@@ -18,11 +18,12 @@ from gate.engine.journal import Header, Journal, read_header, read_records
 from gate.engine.redact import Redactor
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.experiment import Experiment, load_suite
-from gate.judge import BUDGET_STOP, Tally
+from gate.judge import Tally
 from gate.prices import Prices, UnpricedError
-from gate.report import DIRTY, Phase, Report, RunRecord, Spend, Suite
+from gate.report import BUDGET_STOP, DIRTY, Phase, Report, RunRecord, Spend, Suite
 from gate.room import refuse_too_many, with_room
 from gate.sharing import baseline_groups
+from gate.stopping import Watches, watch_suite
 
 FORMATS = ("agentic-chaos/", "agent-chaos-gate/")
 """How `apiVersion` begins in a file of ours, whatever else is wrong with it."""
@@ -139,13 +140,14 @@ def run_and_report(
     journal: Path | None = None,
     resume: bool = False,
     limit_s: float | None = None,
+    base: Report | None = None,
     on_plan: Callable[[Mapping[tuple[str, Phase], int], Mapping[tuple[str, Phase], int]], None] | None = None,
 ) -> Report:
     """Run every experiment, keep a journal, and return the report that the journal makes.
 
     `journal` is where it stays (default: nowhere); `resume` goes on with the one that is there. `limit_s` is how long
-    a run may take whatever the files say. `on_plan` gets the number of runs per experiment and phase, planned and
-    done before.
+    a run may take whatever the files say. With a `base` whose policy has regressions confirmed, phases stop once their
+    comparison with it is decided. `on_plan` gets the number of runs per experiment and phase, planned and done before.
 
     Raises:
         UsageError: more runs than a report can hold, or the journal to go on with belongs to another suite or commit,
@@ -186,10 +188,14 @@ def run_and_report(
                     on_record(record)
 
             earlier = read_records(path) if done else ()
-            run_suite(experiments, settings, on_records=keep, earlier=earlier)
+            watches = watch_suite(experiments, settings.runs_of, base)
+            run_suite(experiments, settings, on_records=keep, watches=watches, earlier=earlier)
         tallies = {e.name: Tally(e) for e in experiments}
+        watches = watch_suite(experiments, settings.runs_of, base)
         started_at = read_header(path).started_at
-        spend = tally_records(read_records(path), tallies, config.run.prices)
+        for record in read_records(path):
+            watches[record.experiment, record.phase].add(record)
+        spend = tally_records(read_records(path), tallies, config.run.prices, watches)
     if not any(tally.runs for tally in tallies.values()):
         raise BrokenEnvironmentError(
             f"no run was started: {BUDGET_STOP}",
@@ -217,6 +223,9 @@ def run_and_report(
                 seed=tally.experiment.seed if seed is None else seed,
                 target=target or tally.experiment.entrypoint or "",
                 group=groups.get(tally.experiment.name, ""),
+                stop_reasons={
+                    phase: w.stop_reason for (name, phase), w in watches.items() if name == tally.experiment.name
+                },
             )
             for tally in tallies.values()
         ],
@@ -224,12 +233,18 @@ def run_and_report(
     return with_room(report)
 
 
-def tally_records(records: Iterable[RunRecord], tallies: Mapping[str, Tally], prices: Prices) -> Spend:
-    """Hand every record to the tally of its experiment, one at a time; return what all of them took."""
+def tally_records(
+    records: Iterable[RunRecord], tallies: Mapping[str, Tally], prices: Prices, watches: Watches | None = None
+) -> Spend:
+    """Hand every record that counts to the tally of its experiment, one at a time; return what all of them took.
+
+    Runs that were under way when a watch had seen enough do not count; without `watches` all do.
+    """
     runs, tokens, model_calls, seconds = 0, 0, 0, 0.0
     usd: float | None = 0.0 if prices else None
     for record in records:
-        tallies[record.experiment].add(record)
+        if watches is None or watches[record.experiment, record.phase].needs(record.index):
+            tallies[record.experiment].add(record)
         if record.shared_with:
             continue
         runs += 1

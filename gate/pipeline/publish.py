@@ -7,6 +7,7 @@ from typing import Literal
 
 from gate.compare import BaseOrigin, compare
 from gate.comparison import Comparison
+from gate.completion import why_no_base
 from gate.errors import ExitCode, GateError, InvalidFileError, UsageError
 from gate.github import Client
 from gate.pipeline.step import (
@@ -132,6 +133,9 @@ def _record(step: Step, state: State, client: Client, report: Report, comparison
     """
     if {reason.kind for reason in comparison.reasons} & {"no_runs", "infra"}:
         step.say(workflow_command("warning", "not stored as a base: too many runs were lost; the earlier one stays"))
+        return
+    if why := why_no_base(report):
+        step.say(workflow_command("warning", f"not stored as a base: {why}"))
         return
     store = parse_store(step.baseline, key=step.inputs.key, client=client)
     store.save(report, ref=state.record_ref, run_id=step.job.run_id, attempt=step.job.attempt)

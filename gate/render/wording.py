@@ -170,10 +170,12 @@ def undecided(row: Row) -> Sentence:
         return say("{}. The counts would do, but the experiment itself came out inconclusive", facts)
     bounds = say(
         "{}, {}",
-        say("no count would pass") if row.pass_at is None else say("{} would pass", at_least(row.pass_at, head.runs)),
+        say("no count would pass")
+        if row.pass_at is None
+        else say("{} would pass", at_least(row.pass_at, head.runs + row.spared)),
         say("none would fail") if row.fail_at is None else say("{} would fail", at_most(row.fail_at)),
     )
-    if row.fail_at is not None and head.passes <= row.fail_at:
+    if row.fail_at is not None and head.passes + row.spared <= row.fail_at:
         bounds = say("{} if this probe stood alone", bounds)
     power = say("power unknown") if row.power is None else say("power {}", number.power(row.power))
     needed = (

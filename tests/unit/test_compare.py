@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from gate import stats
 from gate.compare import compare
 from gate.comparison import Comparison
 from gate.errors import InvalidFileError
 from gate.policy import ExperimentPolicy, KnownFinding, Policy, Removed
-from gate.report import PHASES, ExperimentReport, FaultReport, Report
+from gate.report import PHASES, ExperimentReport, FaultReport, PhaseReport, Report
 from tests.builders import POLICY, experiment, probe, report
 
 TODAY = date(2026, 1, 2)
@@ -345,3 +346,30 @@ def test_row__every_tested_one_says_what_would_pass_and_fail_and_its_power() -> 
 
 def with_policy(made: ExperimentReport, policy: ExperimentPolicy) -> ExperimentReport:
     return made.model_copy(update={"policy": policy})
+
+
+def in_group(group: str, made: ExperimentReport) -> ExperimentReport:
+    """Return an experiment whose baseline runs have this mark."""
+    phase = PhaseReport(phase="baseline", planned_runs=40, runs=[], group=group)
+    return made.model_copy(update={"phases": [*made.phases, phase]})
+
+
+@pytest.mark.parametrize(("groups", "hypotheses"), [(("g", "g", "g"), 1), (("g", "g", "h"), 2), (("", "", ""), 3)])
+def test_family__a_baseline_that_experiments_share_is_one_hypothesis(groups: tuple[str, ...], hypotheses: int) -> None:
+    def side(passes: int) -> Report:
+        made = [experiment(f"e{i}", probe(passes, 40, phase="baseline")) for i in range(len(groups))]
+        return report(*(in_group(group, one) for group, one in zip(groups, made, strict=True)))
+
+    rows = compare(side(38), side(31), policy=POLICY, today=TODAY).rows
+    alone = stats.exact_test(38, 40, 31, 40)
+    expected = alone if hypotheses == 1 else stats.step_down([(38, 40, 31, 40)] * hypotheses)[0]
+    assert [row.adjusted_p_value for row in rows] == [expected] * len(groups)
+
+
+def test_family__probes_that_differ_on_shared_runs_are_hypotheses_of_their_own() -> None:
+    def side(passes: int) -> Report:
+        made = [experiment(f"e{i}", probe(passes, 40, phase="baseline", id_=f"probe{i}")) for i in range(2)]
+        return report(*(in_group("g", one) for one in made))
+
+    rows = compare(side(38), side(31), policy=POLICY, today=TODAY).rows
+    assert rows[0].adjusted_p_value == stats.step_down([(38, 40, 31, 40)] * 2)[0]

@@ -25,7 +25,7 @@ LAYERS = [
     {"confirm"},
     {"rows"},
     {"findings"},
-    {"judge", "sharing"},
+    {"judge", "sharing", "completion"},
     {"experiment", "comparison", "confirmation"},
     {"probes", "faults", "report", "format"},
     {"prices"},
