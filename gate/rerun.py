@@ -14,9 +14,9 @@ from gate.engine import RunSettings, run_suite
 from gate.engine.redact import Redactor
 from gate.errors import BrokenEnvironmentError, GateError
 from gate.experiment import Experiment
-from gate.judge import BUDGET_STOP, Tally
+from gate.judge import Tally
 from gate.policy import Policy
-from gate.report import ExperimentReport, Report, RunRecord, Spend, Suite
+from gate.report import BUDGET_STOP, ExperimentReport, Report, RunRecord, Spend, Suite
 from gate.store import without_transcripts
 from gate.suite import tally_records
 
