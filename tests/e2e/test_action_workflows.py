@@ -9,6 +9,7 @@ import pytest
 from tests.double import GitHubDouble
 from tests.double.events import Events
 from tests.e2e.action import ROOT, UserRepository, agent, readme_workflow
+from tests.steps import suite_report
 
 ONE = ("control-guardrail-outage.yaml",)
 STORE = "agent-chaos-baseline"
@@ -99,4 +100,21 @@ def test_merge_queue__is_judged_by_the_plain_workflow(tmp_path: Path) -> None:
         assert outcome.green, outcome.log
         assert double.check_runs(first)[0].conclusion == "neutral"
         assert double.calls("*", "/(comments|pulls)") == []
+        double.check()
+
+
+def test_base_file__of_the_base_commit_judges_a_pull_request_that_brings_its_own(tmp_path: Path) -> None:
+    strong, weak = (suite_report("", passes) for passes in (40, 0))
+    with GitHubDouble() as double:
+        user = UserRepository(tmp_path / "repo", double)
+        workflow = readme_workflow("plain").replace("target:", "baseline: file:base.json\n          target:")
+        user.create("hardened", ONE, workflow)
+        base = user.commit({"base.json": strong.to_json()}, "a base")
+        user.switch("feature")
+        head = user.commit({"base.json": weak.to_json()}, "a base of my own")
+        double.open_pull(7, "main", base, "feature", head)
+        outcome = user.run("pull_request", Events(double.repository).pull_request(base_sha=base, head_sha=head))
+        assert not outcome.green
+        [comment] = double.comments(7)
+        assert "2 missing experiments or probes" in comment.body, comment.body
         double.check()
