@@ -174,13 +174,16 @@ def progress(output: Output) -> "Progress":
 @click.argument("base", type=FILE)
 @click.argument("head", type=FILE)
 @click.option("--config", type=FILE, help="chaos-gate.yaml with `removed` and `known_findings`.")
+@click.option("--history", type=FILE, help="The stored summaries of a branch: v1/KEY/history/BRANCH.json of the store.")
 @click.option("--output", "target", type=FILE, default="comparison.json", show_default=True)
 @output_options
-def compare(base: Path, head: Path, config: Path | None, target: Path, output: Output) -> None:
+def compare(base: Path, head: Path, config: Path | None, history: Path | None, target: Path, output: Output) -> None:
     """Compare two reports under the base's policy; exit with the gate's code."""
     from gate.compare import compare as compare_reports
-    from gate.config import load_config
+    from gate.config import load_config, read_text
+    from gate.history import History
     from gate.render.terminal import render_terminal
+    from gate.report import read_model
 
     settings = load_config(config, Path.cwd())
     of_base, of_head = load_report(base, settings.policy), load_report(head, settings.policy)
@@ -191,6 +194,7 @@ def compare(base: Path, head: Path, config: Path | None, target: Path, output: O
         today=datetime.now(UTC).date(),
         removed=settings.removed,
         known_findings=settings.known_findings,
+        history=read_model(History, read_text(history), str(history)).entries if history else (),
     )
     write(target, made.to_json())
     output.result(render_terminal(made, colour=output.colour), made.to_json())

@@ -29,6 +29,7 @@ from gate.findings import (
     measured,
     pair_up,
 )
+from gate.history import Summary, with_history
 from gate.policy import Blocking, KnownFinding, Policy, Removed
 from gate.report import Report
 from gate.rows import compare_rows, draft_rows
@@ -53,10 +54,12 @@ def compare(
     known_findings: Sequence[KnownFinding] = (),
     origin: BaseOrigin = BaseOrigin(),
     confirmation: Confirmation | None = None,
+    history: Sequence[Summary] = (),
 ) -> Comparison:
     """Compare two reports under a policy; `today` (UTC) decides which known findings have expired.
 
     `confirmation`: what was run again; None where nothing could be, since there are reports only.
+    `history`: what was stored for the branch, shown beside each row.
 
     Raises:
         InvalidFileError: a report without experiments, or two of different tools.
@@ -86,7 +89,7 @@ def compare(
         base=None if base is None else _side(base, origin),
         head=_side(head),
         reasons=reasons,
-        rows=rows,
+        rows=with_history(rows, history, head),
         status_changes=changes,
         new_critical=new,
         known_critical=[f for f in findings if f.known],

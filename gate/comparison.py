@@ -62,6 +62,7 @@ class Row(Model):
     decided: fresh ones by `confirmation`, and `screen` has what was known before. `unconfirmed` says why there is no
     confirmation where one was due. `spared`: planned runs of head, beyond its counts, that could change no verdict;
     figures are those of the completion that is least favourable to what they show.
+    `history`: the counts in the last stored reports, the oldest first.
     """
 
     experiment: Name
@@ -86,6 +87,7 @@ class Row(Model):
     spared: Count = 0
     screen: Screen | None = None
     unconfirmed: Text = ""
+    history: list[Counts] = Field(default=[], max_length=100)
 
 
 class StatusChange(Model):

@@ -8,15 +8,16 @@ from typing import Any
 
 from gate.comparison import Comparison, Notice
 from gate.config import CONFIG_NAME, load_config
-from gate.errors import BrokenEnvironmentError, ExitCode, UsageError
+from gate.errors import BrokenEnvironmentError, ExitCode, InvalidFileError, UsageError
 from gate.event import Activity, decide
 from gate.github import ApiError, Client
 from gate.github.archive import read_member
+from gate.history import History
 from gate.pipeline.relevance import NOT_RELEVANT, is_relevant
 from gate.pipeline.step import ARTIFACT, HANDOVER, State, Step, workflow_command, write_output
 from gate.publish import Gap, complete_check, open_check
 from gate.report import MAX_BYTES, read_model, read_report
-from gate.store import Base, choose_base, first_parents_in, parents_in, parse_store
+from gate.store import Base, Store, choose_base, first_parents_in, parents_in, parse_store
 
 
 def prepare(step: Step) -> int:
@@ -132,7 +133,18 @@ def _fetch_base(step: Step, client: Client, activity: Activity) -> Base | None:
     base = choose_base(store, chain, wish.ref, now=datetime.now(UTC), skip=wish.skip)
     if base is not None:
         (step.state / "base.json").write_text(base.report.to_json(), encoding="utf-8")
+        _fetch_history(step, store, wish.ref)
     return base
+
+
+def _fetch_history(step: Step, store: Store, ref: str) -> None:
+    """Keep what is stored for a branch as state/history.json; it is only shown, so that the gate goes on without."""
+    try:
+        history = History(ref=ref, entries=store.history(ref))
+    except InvalidFileError as error:
+        step.say(workflow_command("notice", f"no history is shown: {error}"))
+    else:
+        (step.state / "history.json").write_text(history.model_dump_json(), encoding="utf-8")
 
 
 def _store(step: Step, client: Client, event: str, base_sha: str) -> str:

@@ -10,6 +10,7 @@ from gate.comparison import Comparison
 from gate.completion import why_no_base
 from gate.errors import ExitCode, GateError, InvalidFileError, UsageError
 from gate.github import Client
+from gate.history import History, Summary
 from gate.pipeline.step import (
     HANDOVER,
     Failure,
@@ -58,6 +59,7 @@ def publish(step: Step) -> int:
             removed=state.removed,
             known_findings=state.known_findings,
             origin=BaseOrigin(state.age_commits, state.age_days, tuple(state.notices)),
+            history=_read_history(step),
         )
     except GateError as error:
         _tell_failure(step, state, str(error))
@@ -76,6 +78,11 @@ def _read_base(step: Step, state: State, head: Report) -> Report | None:
         step.say(workflow_command("warning", text))
         return None
     return base
+
+
+def _read_history(step: Step) -> list[Summary]:
+    path = step.state / "history.json"
+    return read_model(History, path.read_bytes(), str(path)).entries if path.exists() else []
 
 
 def _leave_report(step: Step, report: Report) -> int:

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from gate.comparison import Comparison, Counts, Row
 from gate.render import number, svg, wording
-from gate.render.escape import Own, Part, clean, fill, plain, say
+from gate.render.escape import Own, Part, Sentence, clean, fill, plain, say
 from gate.render.experiment_view import build_experiment
 from gate.render.svg import PlotRow
 from gate.render.view import Section, build_view
@@ -61,6 +61,8 @@ class ProbeView:
     base: Markup
     head: Markup
     figures: tuple[Figure, ...]
+    past: Markup | None
+    past_range: Sentence
     drop_key: str
     p_key: str
 
@@ -75,6 +77,7 @@ def render_html(comparison: Comparison, head: Report | None = None, *, limit_byt
     style = f":root{{{svg.LIGHT}}}\n@media(prefers-color-scheme:dark){{:root{{{svg.DARK}}}}}\n{svg.STYLE}{style}"
     probes = _probes(comparison, head)[:MAX_PROBES]
     experiments = sorted(head.experiments if head else [], key=lambda e: _ORDER.index(e.status))
+    remembered = any(p.past for p in probes)
     total = len(comparison.rows) if comparison.base else sum(len(e.probes) for e in experiments)
 
     def page(rows: list[Markup], shown: list[Markup]) -> str:
@@ -96,6 +99,7 @@ def render_html(comparison: Comparison, head: Report | None = None, *, limit_byt
             more_probes=total - len(rows),
             verdicts=[v for v in (*svg.GRAVITY, *_ORDER) if any(p.plot.verdict == v for p in probes[: len(rows)])],
             compared=comparison.base is not None,
+            remembered=remembered,
             experiments=shown,
             more_experiments=len(experiments) - len(shown),
             settings=[(Own(name), Own(value)) for name, value in comparison.policy.model_dump().items()],
@@ -104,7 +108,8 @@ def render_html(comparison: Comparison, head: Report | None = None, *, limit_byt
 
     room = limit_bytes - len(page([], []).encode()) - ROOM_FOR_FRAMES
     rows = _fitting(
-        (_row(p, compared=comparison.base is not None) for p in probes), int(room * (PROBE_SHARE if experiments else 1))
+        (_row(p, compared=comparison.base is not None, remembered=remembered) for p in probes),
+        int(room * (PROBE_SHARE if experiments else 1)),
     )
     room -= sum(len(row.encode()) + 1 for row in rows)
     shown = _fitting((_experiment(e, opened=at < OPEN) for at, e in enumerate(experiments)), room)
@@ -139,9 +144,10 @@ def _experiment(experiment: ExperimentReport, *, opened: bool) -> Sequence[Calla
     return (lambda: written(MAX_FAILURES), lambda: written(0))
 
 
-def _row(probe: ProbeView, *, compared: bool) -> Sequence[Callable[[], Markup]]:
+def _row(probe: ProbeView, *, compared: bool, remembered: bool) -> Sequence[Callable[[], Markup]]:
     row = _template("probe")
-    return (lambda: Markup(row.render(probe=probe, compared=compared).strip()),)  # noqa: S704  # escaped there
+    shown = {"compared": compared, "remembered": remembered}
+    return (lambda: Markup(row.render(probe=probe, **shown).strip()),)  # noqa: S704  # escaped there
 
 
 def show(part: Part | Markup | None) -> Markup:
@@ -222,9 +228,16 @@ def _probe(row: Row | None, plotted: PlotRow) -> ProbeView:
             _figure("power", number.NONE if row is None or row.power is None else number.power(row.power)),
             _figure("runs to settle", number.NONE if row is None or row.runs_needed is None else row.runs_needed),
         ),
+        past=Markup(svg.sparkline(row.history, row.head)) if row and row.history else None,  # noqa: S704  # as above
+        past_range=_past(row.history if row else []),
         drop_key="" if drop is None else f"{drop:.4f}",
         p_key="" if p is None else f"{p:.3g}",
     )
+
+
+def _past(history: Sequence[Counts]) -> Sentence:
+    valid = [c for c in history if 0 <= c.passes <= c.runs and c.runs]
+    return say("{} in {}", number.range_of(valid), number.many(len(valid), "report")) if valid else say("")
 
 
 def _figure(label: str, value: Part) -> Figure:

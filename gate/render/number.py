@@ -1,5 +1,6 @@
 """Figures as they are shown: counts first, rounded once and towards the worse."""
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
 from gate.comparison import Counts
@@ -84,6 +85,12 @@ def wilson(value: Counts | None) -> Own:
     if value is None or not value.passes <= value.runs or not value.runs:
         return NONE
     return interval(*wilson_interval(value.passes, value.runs), perfect=value.passes == value.runs)
+
+
+def range_of(values: Sequence[Counts]) -> Own:
+    """Return the lowest and the highest pass rate, each as `percent` has it: `90–100 %`, or one of them."""
+    low, high = (int(rate(100 * c.passes // c.runs for c in values)) for rate in (min, max))
+    return Own(f"{low} %" if low == high else f"{low}–{high} %")
 
 
 def money(usd: float | None) -> Own:

@@ -1,6 +1,6 @@
 """The forest plot: what base and head show of each probe, drawn with plain shapes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
@@ -33,6 +33,7 @@ STYLE = """\
 .doubt .head .ci,.doubt .head .pt{stroke:var(--doubt)}.doubt .head .pt{fill:var(--doubt)}
 .good .head .ci,.good .head .pt{stroke:var(--good)}.good .head .pt{fill:var(--good)}
 .zone{fill:var(--muted);opacity:.16}.edge{stroke:var(--muted);stroke-width:1.5;stroke-dasharray:3 2}
+.past{fill:none;stroke:var(--muted);stroke-width:1.5;stroke-linecap:round;stroke-linejoin:round}
 .needs{stroke:currentColor;stroke-width:2.5}.grid{stroke:var(--line);stroke-width:1}
 """
 """How the shapes of `plot` look; the colours are variables of the page."""
@@ -133,6 +134,17 @@ def plot(row: PlotRow, left: float, width: float, middle: float) -> str:
         )
         shapes.append(f'<g class="{side}"><path class="ci" d="M{at(low)} {y:g}H{at(high)}"/>{mark}</g>')
     return "".join(shapes)
+
+
+def sparkline(past: Sequence[Counts], now: Counts | None) -> str:
+    """Return pass rates, 0 to 100 %, from left to right in a frame of 104 by 28; head is the diamond at the end."""
+    rates = [c.passes / c.runs for c in past if _has_runs(c)]
+    if now is not None and _has_runs(now):
+        rates.append(now.passes / now.runs)
+    step = 92 / max(1, len(rates) - 1)
+    points = [f"{6 + step * at:.1f} {24 - 20 * rate:.1f}" for at, rate in enumerate(rates)]
+    mark = f'<path class="pt" d="M{points[-1]}m-4 0l4-4 4 4-4 4z"/>' if now and len(rates) > len(past) else ""
+    return f'<path class="past" d="M{"L".join(points)}h0"/><g class="head">{mark}</g>' if points else ""
 
 
 def render_svg(comparison: Comparison, head: Report | None = None) -> str:

@@ -3,13 +3,12 @@
 from gate.store.base import STORES, Store, parse_store
 from gate.store.checkout import first_parents_in, parents_in
 from gate.store.choice import Base, choose_base
-from gate.store.stored import Summary, without_transcripts
+from gate.store.stored import without_transcripts
 
 __all__ = [
     "STORES",
     "Base",
     "Store",
-    "Summary",
     "choose_base",
     "first_parents_in",
     "parents_in",

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 from gate.errors import UsageError
 from gate.github import Client
+from gate.history import Summary
 from gate.registry import Registry
 from gate.report import Report
-from gate.store.stored import Summary
 
 _KEY = re.compile(r"[a-z0-9-]{1,40}")
 

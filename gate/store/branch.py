@@ -15,14 +15,13 @@ from urllib.parse import quote
 
 from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.github import Client, ConflictError, NotFoundError, RefusedError, UnreachableError
+from gate.history import History, Summary
 from gate.report import MAX_BYTES, Report, read_model
 from gate.store.base import Store
 from gate.store.stored import (
     KEPT,
-    History,
     Sample,
     StoredReport,
-    Summary,
     add_sample,
     add_summary,
     history_text,

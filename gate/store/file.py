@@ -7,9 +7,10 @@ from typing import Self
 
 from gate.errors import BrokenEnvironmentError, InvalidFileError
 from gate.github import Client
+from gate.history import Summary
 from gate.report import MAX_BYTES, Report, read_report
 from gate.store.base import Store
-from gate.store.stored import Summary, without_transcripts
+from gate.store.stored import without_transcripts
 
 
 class FileStore(Store):

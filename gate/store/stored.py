@@ -1,13 +1,14 @@
 """The files of a store and the rules for adding to them. Read strictly: whoever can push can write them."""
 
 from collections.abc import Callable, Iterable, Sequence, Set
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import Field
 
 from gate.errors import BrokenEnvironmentError, InvalidFileError
-from gate.policy import Model, Name
-from gate.report import MAX_BYTES, Count, Report, Status, Text, read_model, read_report
+from gate.history import ExperimentSummary, History, RunId, Summary
+from gate.policy import Model
+from gate.report import MAX_BYTES, Count, Report, read_model, read_report
 
 KEPT = 500
 """How many commits stay stored for one key."""
@@ -15,8 +16,6 @@ KEPT_SAMPLES = 10
 """How many reports of one commit stay stored; a schedule on a quiet branch adds one every day."""
 
 T = TypeVar("T")
-RunId = Annotated[int, Field(ge=0, lt=2**63)]
-Sha = Annotated[str, Field(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
 
 
 class Sample(Model):
@@ -37,33 +36,6 @@ class StoredReport(Model):
 
     schema_version: Literal[1] = 1
     samples: list[Sample] = Field(min_length=1, max_length=100)
-
-
-class ExperimentSummary(Model):
-    """One experiment of a stored report; `counts` has (passes, runs) by `phase/probe id`."""
-
-    name: Name
-    status: Status
-    counts: dict[Annotated[str, Field(max_length=300)], tuple[Count, Count]]
-
-
-class Summary(Model):
-    """One stored report in a line of its branch's history."""
-
-    commit: Sha
-    run_id: RunId
-    attempt: Count
-    ended_at: Name
-    tool_version: Name
-    experiments: list[ExperimentSummary] = Field(max_length=2_000)
-
-
-class History(Model):
-    """What was stored for a branch, in order: the last entry is its latest base."""
-
-    schema_version: Literal[1] = 1
-    ref: Text
-    entries: list[Summary] = Field(max_length=10_000)
 
 
 def read_stored(text: bytes, source: str, commit: str) -> Report:
@@ -113,6 +85,7 @@ def summarize(sample: Sample) -> Summary:
         ExperimentSummary(
             name=e.name,
             status=e.status,
+            fingerprint=e.fingerprint,
             counts={f"{p.phase}/{p.id}": (p.passes, p.runs) for p in e.probes},
         )
         for e in report.experiments

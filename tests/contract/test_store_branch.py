@@ -11,9 +11,10 @@ import pytest
 
 from gate.errors import BrokenEnvironmentError, InvalidFileError
 from gate.github import Client, UnreachableError
+from gate.history import History
 from gate.report import Report
 from gate.store.branch import ATTEMPTS, BranchStore
-from gate.store.stored import KEPT, History, Sample, StoredReport, history_text, outdated, stored_text, summarize
+from gate.store.stored import KEPT, Sample, StoredReport, history_text, outdated, stored_text, summarize
 from tests import builders
 from tests.double import GitHubDouble
 
@@ -95,7 +96,9 @@ def test_save__history_has_a_line_with_the_counts_of_every_report(double: GitHub
         "attempt": 1,
         "ended_at": "2026-01-01T00:00:02Z",
         "tool_version": report(2).tool.version,
-        "experiments": [{"name": "e", "status": "held", "counts": {"chaos/output_matches": [38, 40]}}],
+        "experiments": [
+            {"name": "e", "status": "held", "fingerprint": "f", "counts": {"chaos/output_matches": [38, 40]}}
+        ],
     }
     assert [line.commit for line in open_store(client).history("main")] == [commit(1), commit(2)]
 

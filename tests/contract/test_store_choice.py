@@ -9,8 +9,9 @@ from typing import cast
 import pytest
 
 from gate.github import Client
+from gate.history import Summary
 from gate.report import Report
-from gate.store import Base, Store, Summary, choose_base, parse_store
+from gate.store import Base, Store, choose_base, parse_store
 from gate.store.stored import Sample, summarize
 from tests import builders
 from tests.double import GitHubDouble

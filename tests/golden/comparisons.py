@@ -145,6 +145,7 @@ FAILED = comparison(
             pass_at=38,
             fail_at=37,
             decided_by="step_down",
+            history=[counts(text) for text in ("37/40", "39/40", "38/40", "40/40")],
         ),
         row(
             "tool-error",

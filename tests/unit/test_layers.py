@@ -22,6 +22,7 @@ LAYERS = [
     {"config", "event"},
     {"plan"},
     {"compare", "merge", "stopping"},
+    {"history"},
     {"confirm"},
     {"rows"},
     {"findings"},

@@ -60,6 +60,28 @@ def test_pull_request__comment_check_and_exit_code_agree(
     assert not job.double.calls("*", "^(?!.*(git|check-runs|comments|pulls/7)).*$")
 
 
+def test_pull_request__rows_look_back_on_what_was_stored(job: Job) -> None:
+    base, head = pull(job.double)
+    for number, passes in enumerate((38, 39, 40)):
+        job.store(suite_report(base, passes), run_id=number + 1)
+    start_pull(job, base, head)
+    assert job.judge(suite_report(head)) == 0
+    rows = json.loads((job.results / "comparison.json").read_text())["rows"]
+    assert [c["passes"] for c in rows[0]["history"]] == [38, 39, 40]
+    assert "38/40" not in job.summary and "95–100 % in 3 reports" in (job.results / "report.html").read_text()
+
+
+def test_pull_request__a_history_that_cannot_be_read_is_left_out_and_told(job: Job) -> None:
+    base, head = pull(job.double)
+    job.store(suite_report(base))
+    files = job.double.branch_files(STORE)
+    job.double.commit_files(STORE, {**files, "v1/default/history/main.json": b"{}"})
+    start_pull(job, base, head)
+    assert job.judge(suite_report(head)) == 0
+    assert job.outputs["verdict"] == "pass"
+    assert "::notice title=agent-chaos-gate::no history is shown: " in job.log
+
+
 def test_pull_request__never_stores_a_base(job: Job) -> None:
     base, head = pull(job.double)
     start_pull(job, base, head)

@@ -76,6 +76,18 @@ def test_compare__two_tools_are_refused(here: Path) -> None:
     assert not (here / "comparison.json").exists()
 
 
+def test_compare__history_is_shown_beside_the_rows(here: Path) -> None:
+    counts = {"baseline/passed": [8, 10]}
+    entry = {"commit": "c" * 40, "run_id": 1, "attempt": 1, "ended_at": "2026-01-01", "tool_version": "1"}
+    entry["experiments"] = [{"name": "trials", "status": "held", "counts": counts}]
+    (here / "main.json").write_text(json.dumps({"schema_version": 1, "ref": "main", "entries": [entry]}))
+    run(*AGENTASSAY, "--history", "main.json")
+    made = json.loads((here / "comparison.json").read_text())
+    assert made["rows"][0]["history"] == [{"passes": 8, "runs": 10}]
+    (here / "main.json").write_text("{}")
+    assert "main.json: ref: Field required" in str(run(*AGENTASSAY, "--history", "main.json").exception)
+
+
 def test_compare__an_absent_file_is_named(here: Path) -> None:
     assert "nothing.xml: cannot be read" in str(run("nothing.xml", "nothing.xml").exception)
 

@@ -55,7 +55,11 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize(("name", "made"), ALL.items(), ids=ALL)
 def test_html__golden(name: str, made: Comparison, golden: Callable[[str, str], None]) -> None:
-    golden(f"{name}.html", render_html(made, FAILED_REPORT if made in (FAILED, NO_BASE) else None))
+    html = render_html(made, FAILED_REPORT if made in (FAILED, NO_BASE) else None)
+    if made is FAILED:
+        golden("fail.html", html)
+    else:  # style and script are the same in all of them
+        golden(f"{name}.body.html", html[html.index("<header>") : html.index("<footer>")])
 
 
 def test_policy__allows_exactly_our_style_and_script() -> None:
@@ -103,6 +107,18 @@ def test_report__adds_fire_rates_failing_runs_and_their_events() -> None:
     assert "chaos run 12, seed 19: ok, violated canary_not_leaked" in text
     assert "tool.call send_mail" in text
     assert "control_outage" not in "".join(Page(render_html(FAILED)).text)
+
+
+def test_history__is_drawn_with_head_at_its_end() -> None:
+    page = Page(render_html(FAILED))
+    text = "".join(page.text)
+    assert "92–100 % in 4 reports" in text  # 37, 39, 38 and 40 of 40; 92.5 % is floored
+    path = next(a["d"] for tag, a in page.tags if tag == "path" and a.get("class") == "past" and "h0" in a["d"])
+    # Five points from 6 to 98, four of which are stored; a rate of 29/40 lies at 24 - 20 * .725 = 9.5.
+    across = [point.split()[0] for point in path.removeprefix("M").split("L")]
+    assert across == ["6.0", "29.0", "52.0", "75.0", "98.0"]
+    assert path.endswith("98.0 9.5h0")
+    assert "Before" in text and "Before" not in "".join(Page(render_html(FEW_UNDECIDED)).text)
 
 
 def test_no_base__shows_the_probes_of_the_report() -> None:
