@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from gate.experiment import Experiment, ProbeSpec
@@ -74,7 +75,7 @@ def watch_suite(
 
 
 @dataclass(frozen=True)
-class _Bar:
+class Bar:
     """What is said of one probe; every statement only ever gets better with more passes of as many runs."""
 
     threshold: float
@@ -83,6 +84,10 @@ class _Bar:
     require_confidence: bool
     base: tuple[int, int] | None
     claims: Claims
+
+    def decided(self, passes: int, rest: int, runs: int) -> bool:
+        """Return whether the `rest` of so many runs can change nothing that is said."""
+        return self.statements(passes, runs) == self.statements(passes + rest, runs)
 
     def statements(self, passes: int, runs: int) -> tuple[object, ...]:
         """Return all that a report and a comparison would say of these counts."""
@@ -110,7 +115,7 @@ class Curtailment:
     ) -> None:
         specs = applicable(experiment, phase)
         stored = {p.id: p for p in base.probes if p.phase == phase} if base else {}
-        self._bars = [_bar(experiment, spec, phase, base, stored.get(spec.id), policy) for spec in specs]
+        self._bars = [bar_of(experiment, spec, phase, base, stored.get(spec.id), policy) for spec in specs]
         self._planned, self._chaos = planned_runs, phase == "chaos"
         self._runs = self._lost = 0
         self._passes = [0] * len(specs)
@@ -138,25 +143,37 @@ class Curtailment:
         if self._chaos and (self._silent or not self._fired):
             return False
         runs, rest = self._planned - self._lost, self._planned - self._runs
-        return all(
-            bar.statements(passes, runs) == bar.statements(passes + rest, runs)
-            for bar, passes in zip(self._bars, self._passes, strict=True)
-        )
+        return all(bar.decided(passes, rest, runs) for bar, passes in zip(self._bars, self._passes, strict=True))
 
 
-def _bar(
+@lru_cache(maxsize=4096)
+def expected_runs(bar: Bar, planned_runs: int, rate: float) -> float:
+    """Return after how many runs one probe, alone, is decided on average when its pass rate is `rate`; exact."""
+    expected, going = 0.0, {0: 1.0}  # passes so far -> probability of being still open with them
+    for taken in range(1, planned_runs + 1):
+        following: dict[int, float] = {}
+        for passes, chance in going.items():
+            for passed, share in ((0, 1 - rate), (1, rate)):
+                following[passes + passed] = following.get(passes + passed, 0.0) + chance * share
+        ended = {p for p in following if bar.decided(p, planned_runs - taken, planned_runs)}
+        expected += taken * sum(following[p] for p in ended)
+        going = {p: chance for p, chance in following.items() if p not in ended}
+    return expected
+
+
+def bar_of(
     experiment: Experiment,
     spec: ProbeSpec,
     phase: Phase,
     base: ExperimentReport | None,
     stored: ProbeReport | None,
     policy: Policy,
-) -> _Bar:
+) -> Bar:
     severities: list[Severity] = [spec.severity, *([stored.severity] if stored else [])]
     thresholds = [spec.threshold, *([stored.threshold] if stored else [])]
     tested = stored is not None and stored.runs and base is not None and (phase == "baseline" or acted(base))
     own = base.policy if base else experiment.policy
-    return _Bar(
+    return Bar(
         threshold=spec.threshold,
         critical_threshold=max(thresholds) if "critical" in severities else None,
         confidence=experiment.confidence,

@@ -20,7 +20,9 @@ class PlannedProbe(Model):
     a drop of `min_effect` from there, the probe compared alone; absent where the rate leaves no room for such a drop.
     `pass_chance`: the chance that an unchanged agent is proven to be one. `runs_wanted`: runs in both arms with which
     the wanted power is reached; absent where none up to 2,000 do. `sequential_runs`: what a sequential test of the
-    threshold would take on average; absent where there is none.
+    threshold would take on average; absent where there is none. `early_runs`: after how many runs, on average, its
+    comparison with the base is decided if nothing changed, and if the rate dropped by `min_effect`; absent where `run`
+    does not stop for that, and above 100 runs.
     """
 
     probe: Name
@@ -36,21 +38,25 @@ class PlannedProbe(Model):
     pass_chance: Probability
     runs_wanted: Count | None
     sequential_runs: Amount | None
+    early_runs: tuple[Amount, Amount] | None
 
 
 class PlannedExperiment(Model):
     """One experiment: its runs, its probes, and what it will cost; what nobody knows is absent.
 
-    `sequential_runs`: what all probes together would take at least, in the chaos phase, if runs stopped early.
+    `shared_runs`: baseline runs that an earlier experiment carries out, and pays for, too. `sequential_runs`,
+    `early_runs`: what all probes together take at least, in the chaos phase.
     """
 
     name: Name
     path: Text
     runs: dict[Phase, Count]
+    shared_runs: Count
     probes: list[PlannedProbe]
     power: Probability | None
     runs_wanted: Count | None
     sequential_runs: Amount | None
+    early_runs: tuple[Amount, Amount] | None
     model_calls: Total | None
     tokens: Total | None
     usd: Usd | None
@@ -58,10 +64,17 @@ class PlannedExperiment(Model):
 
 
 class PlanTotal(Model):
-    """The suite: sums of what is known; `unknown` says for how many experiments a sum lacks its part."""
+    """The suite: sums of what is known; `unknown` says for how many experiments a sum lacks its part.
+
+    `runs` are those that are carried out; `shared_runs` would be carried out as well if experiments shared none.
+    `early_runs`: what is carried out on average, at least, if nothing changed, and if every rate dropped by
+    `min_effect`; absent where a part is.
+    """
 
     experiments: Count
     runs: Total
+    shared_runs: Total
+    early_runs: tuple[Amount, Amount] | None
     model_calls: Total | None
     tokens: Total | None
     usd: Usd | None

@@ -1,7 +1,7 @@
 """What runs take: as those of the base did, at given prices. What nobody knows stays unknown."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -38,6 +38,10 @@ class _PerRun:
     usd: float | None = None
     seconds: float | None = None
 
+    def times(self, runs: int) -> "_PerRun":
+        """Return what so many runs take."""
+        return _PerRun(*(None if one is None else one * runs for one in astuple(self)))
+
     def or_else(self, other: "_PerRun") -> "_PerRun":
         """Return these figures, the absent ones taken from another."""
         return _PerRun(*(a if a is not None else b for a, b in zip(astuple(self), astuple(other), strict=True)))
@@ -63,20 +67,21 @@ class Spending:
                 )
             )
 
-    def of(self, phases: Iterable[Phase], runs: int) -> dict[Cost, Any]:
-        """Return the totals of these phases, each with so many runs, under the names of `PlannedExperiment`."""
+    def of(self, runs: Mapping[Phase, int]) -> dict[Cost, Any]:
+        """Return the totals of phases with so many runs, under the names of `PlannedExperiment`."""
         each = [
             self._average([p for p in self.own if p.phase == phase])
             .or_else(self._average(self.own))
             .or_else(self.suite)
-            for phase in phases
+            .times(count)
+            for phase, count in runs.items()
         ]
         calls, tokens, usd, seconds = (_sum(column) for column in zip(*map(astuple, each), strict=True))
         return {
-            "model_calls": None if calls is None else math.ceil(round(calls * runs, 6)),
-            "tokens": None if tokens is None else math.ceil(round(tokens * runs, 6)),
-            "usd": None if usd is None else usd * runs,
-            "minutes": None if seconds is None else seconds * runs / self.parallel / 60,
+            "model_calls": None if calls is None else math.ceil(round(calls, 6)),
+            "tokens": None if tokens is None else math.ceil(round(tokens, 6)),
+            "usd": usd,
+            "minutes": None if seconds is None else seconds / self.parallel / 60,
         }
 
     def _average(self, phases: Sequence[PhaseReport]) -> _PerRun:

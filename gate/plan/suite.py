@@ -14,8 +14,12 @@ from gate.policy import Policy
 from gate.prices import Prices
 from gate.report import PHASES, ExperimentReport, Phase, ProbeReport, Report
 from gate.rows import MAX_PLANNED_RUNS, Claims
+from gate.sharing import baseline_groups
 from gate.stats import about_runs_for_power, exact_power, pass_probability, sprt_characteristics
+from gate.stopping import bar_of, expected_runs
 
+MAX_EARLY_RUNS = 100
+"""No early end of a comparison is worked out beyond so many runs."""
 MAX_SEQUENTIAL_RUNS = 2_000
 """No sequential test is worked out beyond so many runs."""
 
@@ -38,16 +42,22 @@ def plan_suite(
     """
     policy = base.policy if base else policy
     known = {e.name: e for e in base.experiments} if base else {}
-    planned = [
-        _experiment(
-            experiment,
-            known.get(experiment.name),
-            policy=policy,
-            runs=runs or experiment.runs or default_runs,
-            spend=Spending(known.get(experiment.name), base, prices, parallel),
+    groups, carried_out = baseline_groups(experiments), dict[str, int]()
+    planned = []
+    for experiment in experiments:
+        wanted, group = runs or experiment.runs or default_runs, groups.get(experiment.name, "")
+        planned.append(
+            _experiment(
+                experiment,
+                known.get(experiment.name),
+                policy=policy,
+                runs=wanted,
+                shared_runs=min(wanted, carried_out.get(group, 0)),
+                spend=Spending(known.get(experiment.name), base, prices, parallel),
+            )
         )
-        for experiment in experiments
-    ]
+        if group:
+            carried_out[group] = max(wanted, carried_out.get(group, 0))
     return Plan(
         policy=policy,
         parallel=parallel,
@@ -59,7 +69,13 @@ def plan_suite(
 
 
 def _experiment(
-    experiment: Experiment, base: ExperimentReport | None, *, policy: Policy, runs: int, spend: Spending
+    experiment: Experiment,
+    base: ExperimentReport | None,
+    *,
+    policy: Policy,
+    runs: int,
+    shared_runs: int,
+    spend: Spending,
 ) -> PlannedExperiment:
     phases: list[Phase] = [phase for phase in PHASES if phase == "chaos" or experiment.baseline]
     own = base.policy if base else experiment.policy
@@ -72,18 +88,25 @@ def _experiment(
         for spec in applicable(experiment, phase):
             stored = counted.get((spec.id, phase))
             claims = Claims.of(policy, own, stored or spec)
-            probes.append(_probe(spec, phase, stored if usable else None, claims, runs))
+            probe = _probe(spec, phase, stored if usable else None, claims, runs)
+            if base is not None and comparable and policy.confirm == "auto" and runs <= MAX_EARLY_RUNS:
+                bar = bar_of(experiment, spec, phase, base, stored, policy)
+                rates = probe.rate, max(0.0, probe.rate - claims.min_effect)
+                probe = probe.model_copy(update={"early_runs": tuple(expected_runs(bar, runs, r) for r in rates)})
+            probes.append(probe)
     visible = [p for p in probes if p.power is not None]
-    sequential = [p.sequential_runs for p in probes if p.phase == "chaos"]
+    chaos = [p for p in probes if p.phase == "chaos"]
     return PlannedExperiment(
         name=experiment.name,
         path=experiment.path[:4000],
         runs=dict.fromkeys(phases, runs),
+        shared_runs=shared_runs,
         probes=probes,
         power=min((p.power for p in visible if p.power is not None), default=None),
         runs_wanted=_largest([p.runs_wanted for p in visible]),
-        sequential_runs=_largest(sequential),
-        **spend.of(phases, runs),
+        sequential_runs=_largest([p.sequential_runs for p in chaos]),
+        early_runs=_later([p.early_runs for p in chaos]),
+        **spend.of({phase: runs - shared_runs if phase == "baseline" else runs for phase in phases}),
     )
 
 
@@ -115,6 +138,7 @@ def _probe(spec: ProbeSpec, phase: Phase, stored: ProbeReport | None, claims: Cl
         pass_chance=passes,
         runs_wanted=wanted,
         sequential_runs=_sequential_runs(spec.threshold, claims, rate, runs),
+        early_runs=None,
     )
 
 
@@ -136,6 +160,12 @@ def _largest(values: Sequence[N | None]) -> N | None:
     return max(known) if known and len(known) == len(values) else None
 
 
+def _later(pairs: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
+    """Return the larger of each column; None if a pair is absent."""
+    known = [pair for pair in pairs if pair is not None]
+    return (max(a for a, _ in known), max(b for _, b in known)) if known and len(known) == len(pairs) else None
+
+
 def _total(planned: Sequence[PlannedExperiment]) -> PlanTotal:
     sums: dict[Cost, Any] = {}
     unknown: dict[Cost, int] = {}
@@ -144,8 +174,18 @@ def _total(planned: Sequence[PlannedExperiment]) -> PlanTotal:
         sums[cost] = sum(known) if known else None
         if len(known) < len(planned):
             unknown[cost] = len(planned) - len(known)
-    runs = sum(sum(e.runs.values()) for e in planned)
-    return PlanTotal(experiments=len(planned), runs=runs, unknown=unknown, **sums)
+    runs, shared = sum(sum(e.runs.values()) for e in planned), sum(e.shared_runs for e in planned)
+    early = [e.early_runs for e in planned if e.early_runs is not None]
+    baseline = sum(e.runs.get("baseline", 0) for e in planned) - shared
+    both = (baseline + sum(a for a, _ in early), baseline + sum(b for _, b in early))
+    return PlanTotal(
+        experiments=len(planned),
+        runs=runs - shared,
+        shared_runs=shared,
+        early_runs=both if len(early) == len(planned) else None,
+        unknown=unknown,
+        **sums,
+    )
 
 
 def _notes(planned: Sequence[PlannedExperiment], *, has_base: bool) -> list[str]:
@@ -163,10 +203,11 @@ def _notes(planned: Sequence[PlannedExperiment], *, has_base: bool) -> list[str]
             f"Power is that of a probe compared alone. The {len(probes)} comparisons of this suite are corrected for "
             "one another, and each sees less."
         )
+    if shared := sum(e.shared_runs for e in planned):
+        notes.append(f"{shared:,} baseline runs serve several experiments at once: they are counted and paid for once.")
     notes.append(
-        "Every planned run is carried out unless a budget ends the suite: stopping early and sharing baseline runs "
-        "between experiments are not built yet. Minutes are run time over runs at a time, without the start of workers "
-        "and repeats after infra errors."
+        "Costs are those of every planned run; `run --base` spares those that can change no verdict. Minutes are run "
+        "time over runs at a time, without the start of workers and repeats after infra errors."
     )
     return notes
 

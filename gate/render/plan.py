@@ -15,7 +15,7 @@ HEADS: dict[Cost, str] = {"model_calls": "calls", "tokens": "tokens", "usd": "US
 WORDS: dict[Cost, str] = {"model_calls": "model calls", "tokens": "tokens", "usd": "cost", "minutes": "minutes"}
 LEGEND = (
     "power: chance to see the drop that matters, of the probe where it is least. want: runs per phase for the wanted "
-    "power. early: chaos runs on average, at least, if runs stopped early."
+    "power. early: chaos runs on average, at least, until the comparison is decided, unchanged / after that drop."
 )
 
 
@@ -38,7 +38,9 @@ def _row(experiment: PlannedExperiment, shown: list[Cost]) -> list[Part]:
         Own("+".join(f"{runs:,}" for runs in experiment.runs.values())),
         number.NONE if experiment.power is None else number.power(experiment.power),
         number.NONE if experiment.power is None else _wanted(experiment.runs_wanted),
-        number.NONE if experiment.sequential_runs is None else Own(f"{math.ceil(experiment.sequential_runs):,}"),
+        number.NONE
+        if experiment.early_runs is None
+        else Own("/".join(f"{math.ceil(n):,}" for n in experiment.early_runs)),
         *(_cell(experiment, cost) for cost in shown),
     ]
 
@@ -75,5 +77,10 @@ def _total(plan: Plan) -> str:
         parts.append(f"at least {text} (unknown for {lacking:,} of {total.experiments:,})" if lacking else text)
     known = ", ".join([str(number.many(total.runs, "run")), *parts])
     unknown = f"; unknown: {', '.join(missing)}" if missing else ""
+    if total.shared_runs:
+        known = f"{known}, {total.shared_runs:,} more if baselines were not shared"
+    if total.early_runs is not None:
+        unchanged, dropped = (math.ceil(runs) for runs in total.early_runs)
+        known = f"{known}; with --base about {unchanged:,} runs if nothing changed, {dropped:,} if every rate dropped"
     at_a_time = f", {plan.parallel:,} at a time"
     return f"Total: {number.many(total.experiments, 'experiment')}, {known}{at_a_time}{unknown}."

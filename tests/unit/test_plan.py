@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from scipy.stats import binom
 
 from gate import stats
 from gate.errors import UsageError
@@ -105,6 +106,46 @@ def test_with_base__its_policy_and_own_claims_apply() -> None:
     own = base.experiments[0].model_copy(update={"policy": ExperimentPolicy(min_effect=0.3, power=0.9)})
     found = chaos_probe(planned(base=base.model_copy(update={"experiments": [own]})))
     assert (found.alpha, found.min_effect, found.wanted_power) == (0.01, 0.3, 0.9)
+
+
+UNTIL_THE_THIRD = float(sum(binom.cdf(2, runs, 0.1) for runs in range(40)))
+"""Runs until the third failure, at most 40, at a pass rate of 90 %: the chance to be open is summed over all runs."""
+
+
+@pytest.mark.parametrize(
+    ("threshold", "unchanged", "dropped"),
+    [
+        # A base of 40/40 is regressed by the third failure, and 39 passes prove none; a must is open to the last.
+        pytest.param(0.95, 39.0, UNTIL_THE_THIRD - 0.9**39, id="95 %"),
+        pytest.param(1.0, 40.0, UNTIL_THE_THIRD, id="must always hold"),
+    ],
+)
+def test_early_runs__until_the_comparison_is_decided(threshold: float, unchanged: float, dropped: float) -> None:
+    base = report(experiment("e", probe(40, 40, threshold=threshold), fingerprint=parsed(threshold).fingerprint))
+    made = planned(parsed(threshold), base=base)
+    assert chaos_probe(made).early_runs == pytest.approx((unchanged, dropped))
+    assert made.total.early_runs == pytest.approx((40 + unchanged, 40 + dropped))
+
+
+def test_early_runs__need_a_base_of_this_definition_that_is_confirmed_against() -> None:
+    assert chaos_probe(planned()).early_runs is None
+    off = stored().model_copy(update={"policy": POLICY.model_copy(update={"confirm": "off"})})
+    assert chaos_probe(planned(base=off)).early_runs is None
+    other = stored().experiments[0].model_copy(update={"fingerprint": "other"})
+    assert chaos_probe(planned(base=report(other))).early_runs is None
+
+
+def test_shared_baseline__is_counted_and_paid_for_once() -> None:
+    base = stored(
+        phase("baseline", seconds=10.0, model_calls=10, usage=[usage("gpt-4", 10, 10_000, 0)]),
+        phase("chaos", seconds=10.0, model_calls=10, usage=[usage("gpt-4", 10, 10_000, 0)]),
+    )
+    made = planned(parsed(), replace(parsed(), name="f", runs=60), base=base, prices=GPT)
+    assert [e.shared_runs for e in made.experiments] == [0, 40]
+    assert (made.total.runs, made.total.shared_runs) == (60 + 40 + 60, 40)
+    assert made.total.usd == pytest.approx(160 * 0.002)
+    shown = " ".join(render_plan(made).split())
+    assert "160 runs" in shown and "40 more if baselines were not shared" in shown
 
 
 def test_rate__that_leaves_no_room_for_the_drop_has_no_power() -> None:
