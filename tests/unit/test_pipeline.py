@@ -203,6 +203,7 @@ def test_base__only_on_an_ancestor_with_its_age_shown(job: Job) -> None:
     start_pull(job, base, head, comment="always")
     assert job.judge(suite_report(head)) == 0
     assert job.outputs["base-sha"] == first
+    assert len(job.double.requests) <= 15
     state = job.read_state()
     assert (state["age_commits"], state["notices"][0]["kind"]) == (2, "base_is_ancestor")
     [comment] = job.double.comments(7)
