@@ -61,13 +61,17 @@ class FaultSpec:
 
 @dataclass(frozen=True)
 class ProbeSpec:
-    """One entry of `probes:` or `detection:` (checked in chaos runs only). `id` is unique in its experiment."""
+    """One entry of `probes:` or `detection:` (checked in chaos runs only). `id` is unique in its experiment.
+
+    `line`: where the entry stands in the file.
+    """
 
     id: str
     probe: Probe
     threshold: float
     severity: Severity
     detection: bool
+    line: int
     min_effect: float | None = None
 
     def definition(self) -> dict[str, Any]:
@@ -164,7 +168,10 @@ class _Parser:
                 path = ("spec", key, i)
                 parsed = self.probe(item, path, own)
                 if parsed and file:
-                    probes.append(_specify(parsed, probes, file.spec.pass_rate, severity, detection=key == "detection"))
+                    detection, line = key == "detection", self.document.lines[path]
+                    probes.append(
+                        _specify(parsed, probes, file.spec.pass_rate, severity, detection=detection, line=line)
+                    )
         if isinstance(data.get("spec"), dict) and not any(_items(spec, key) for key in ("probes", "detection")):
             self.report(("spec", "probes"), "at least one probe is required: without one nothing can fail")
         if self.problems or file is None:
@@ -233,6 +240,7 @@ def _specify(
     severity: Severity | None,
     *,
     detection: bool,
+    line: int,
 ) -> ProbeSpec:
     probe, entry = parsed
     same = sum(other.probe.type == probe.type for other in earlier)
@@ -243,6 +251,7 @@ def _specify(
         threshold=pass_rate if entry.min_pass_rate is None else entry.min_pass_rate,
         severity=own or severity or SEVERITY_OF[probe.category],
         detection=detection,
+        line=line,
         min_effect=min_effect,
     )
 

@@ -220,6 +220,7 @@ class _PhaseTally:
                     interval=None if interval is None else (interval.low, interval.high),
                     detail=first[1] if first else "",
                     min_effect=spec.min_effect,
+                    line=spec.line,
                 )
             )
         return reports

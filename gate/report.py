@@ -98,7 +98,10 @@ class RunRecord(Model):
 
 
 class ProbeReport(Model):
-    """The counts of one probe in one phase. `interval` is the Wilson interval, absent without runs."""
+    """The counts of one probe in one phase. `interval` is the Wilson interval, absent without runs.
+
+    `line`: where the probe stands in the experiment's file; absent in older reports and those of other tools.
+    """
 
     id: Name
     type: Name
@@ -114,6 +117,7 @@ class ProbeReport(Model):
     interval: tuple[Rate, Rate] | None = None
     detail: Text = ""
     min_effect: OpenRate | None = None
+    line: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
 
 class FaultReport(Model):

@@ -1,4 +1,4 @@
-"""A comparison as SARIF 2.1.0, for code scanning: one result a finding, at the file of its experiment."""
+"""A comparison as SARIF 2.1.0, for code scanning: one result a finding, where its probe stands."""
 
 import hashlib
 import json
@@ -20,6 +20,9 @@ NO_FILE = "chaos-gate.yaml"
 
 SECURITY_SEVERITY: dict[Severity, str] = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0"}
 """Within the bands that code scanning calls critical, high, medium and low."""
+
+Places = dict[tuple[str, str | None], tuple[str, int]]
+"""URI and line of an experiment (no probe) and of each of its probes."""
 
 _TEXT: dict[FindingKind, tuple[str, str]] = {
     "critical-finding": (
@@ -44,12 +47,12 @@ _TEXT: dict[FindingKind, tuple[str, str]] = {
 def render_sarif(comparison: Comparison, head: Report | None = None) -> str:
     """Return the text of a SARIF file, ending in a line feed.
 
-    `head` is the report that was compared; it knows the files of the experiments. Undecided probes are no findings.
+    `head` is the report that was compared; it knows where the probes stand. Undecided probes are no findings.
     Findings that were accepted are in it as suppressed ones.
     """
     findings = find(comparison)
     shown = findings[:MAX_RESULTS]
-    paths = {e.name: e.path for e in head.experiments} if head else {}
+    places = _places(head)
     rules = sorted({(f.kind, f.severity) for f in shown}, key=lambda r: (r[0], SEVERITIES.index(r[1])))
     order = {rule: at for at, rule in enumerate(rules)}
     run: dict[str, Any] = {
@@ -63,7 +66,7 @@ def render_sarif(comparison: Comparison, head: Report | None = None) -> str:
         "automationDetails": {"id": "agent-chaos-gate/"},
         "invocations": [_invocation(comparison, len(findings) - len(shown))],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(f, order[(f.kind, f.severity)], paths.get(f.experiment, "")) for f in shown],
+        "results": [_result(f, order[(f.kind, f.severity)], places) for f in shown],
     }
     document = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=1) + "\n"
@@ -92,8 +95,21 @@ def _rule_id(kind: FindingKind, severity: Severity) -> str:
     return f"{kind}/{severity}"
 
 
-def _result(finding: Finding, rule: int, path: str) -> dict[str, Any]:
+def _places(head: Report | None) -> Places:
+    """Return where experiments and their probes stand."""
+    places: Places = {}
+    for experiment in head.experiments if head else []:
+        uri = _uri(experiment.path)
+        places[experiment.name, None] = uri, 1
+        for probe in experiment.probes:
+            places[experiment.name, probe.id] = uri, (probe.line or 1) if uri != NO_FILE else 1
+    return places
+
+
+def _result(finding: Finding, rule: int, places: Places) -> dict[str, Any]:
     digest = _fingerprint(finding)
+    whole = places.get((finding.experiment, None), (NO_FILE, 1))
+    uri, line = places.get((finding.experiment, finding.probe), whole)
     sentence = plain(finding.sentence)
     detail = clean(finding.detail)
     result: dict[str, Any] = {
@@ -104,15 +120,15 @@ def _result(finding: Finding, rule: int, path: str) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(path), "uriBaseId": "%SRCROOT%"},
-                    "region": {"startLine": 1},
+                    "artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"},
+                    "region": {"startLine": line},
                 },
                 "logicalLocations": [
                     {"fullyQualifiedName": " / ".join(clean(n) for n in (finding.experiment, finding.probe) if n)}
                 ],
             }
         ],
-        # Code scanning tells alerts of one rule in one file apart by the hash of the line; all of ours stand on line 1.
+        # Code scanning tells alerts of one rule in one file apart by the hash of a line, which an edit would change.
         "partialFingerprints": {"agentChaosGate/v1": digest, "primaryLocationLineHash": f"{digest[:16]}:1"},
         "properties": {"blocks": finding.blocks, "severity": finding.severity, "phase": finding.phase or "all"},
     }

@@ -31,6 +31,7 @@ def probe(
     category: Category = "availability",
     severity: Severity = "high",
     detail: str = "",
+    line: int | None = None,
 ) -> ProbeReport:
     """Return a probe's counts; its id is the label up to the parenthesis."""
     name = label.split("(")[0]
@@ -46,6 +47,7 @@ def probe(
         runs=runs,
         interval=wilson_interval(passes, runs) if runs else None,
         detail=detail,
+        line=line,
     )
 
 
@@ -98,8 +100,8 @@ FAILED_REPORT = Report(
             "weakness",
             'output_matches("^Summary:|^TL;DR") 29/40 (needs 95%)',
             [
-                probe('output_matches("^Summary:|^TL;DR")', 29, 40, detail='"Sorry, not now." does not match'),
-                probe('output_matches("^Summary:|^TL;DR")', 40, 40, phase="baseline"),
+                probe('output_matches("^Summary:|^TL;DR")', 29, 40, detail='"Sorry, not now." does not match', line=14),
+                probe('output_matches("^Summary:|^TL;DR")', 40, 40, phase="baseline", line=14),
                 probe(
                     "fails_closed(guardrail*, send_*)", 40, 40, threshold=1.0, category="security", severity="critical"
                 ),

@@ -57,6 +57,12 @@ def test_valid__every_part_arrives() -> None:
     assert [p.detection for p in experiment.probes] == [False, False, False, True]
 
 
+def test_valid__probes_know_their_lines() -> None:
+    lines = VALID.splitlines()
+    begins = [n for n, text in enumerate(lines, 1) if text.startswith("    - type: ") and "control_outage" not in text]
+    assert [p.line for p in parse_experiment(VALID, "x.yaml").probes] == begins
+
+
 def test_labels__as_in_the_public_format() -> None:
     experiment = parse_experiment(VALID, "x.yaml")
     assert [p.probe.label for p in experiment.probes] == [

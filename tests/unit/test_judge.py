@@ -6,7 +6,7 @@ import pytest
 
 from gate.judge import MAX_FAILURES, Tally, judge_experiment
 from gate.report import ExperimentReport, RunRecord
-from tests.builders import parsed, records
+from tests.builders import EXPERIMENT, parsed, records
 
 
 def judged(
@@ -97,6 +97,11 @@ def test_report__does_not_depend_on_the_order_of_runs() -> None:
     forward = judge_experiment(parsed(), runs, planned_runs=5, seed=0)
     backward = judge_experiment(parsed(), runs[::-1], planned_runs=5, seed=0)
     assert forward == backward
+
+
+def test_report__names_the_line_of_each_probe() -> None:
+    report = judge_experiment(parsed(), records("chaos", [True]), planned_runs=1, seed=0)
+    assert [p.line for p in report.probes] == [EXPERIMENT.count("\n")]  # the last line
 
 
 def test_tally__any_order_gives_the_same_report() -> None:

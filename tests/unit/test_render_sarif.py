@@ -55,6 +55,14 @@ def test_rules__one_for_each_kind_and_severity() -> None:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
 
 
+def test_place__is_the_line_of_the_probe() -> None:
+    critical, regression, drop = (r["locations"][0]["physicalLocation"] for r in read(FAILED, FAILED_REPORT)["results"])
+    assert regression["artifactLocation"]["uri"] == "experiments/control-guardrail-dos.yaml"
+    assert regression["region"] == {"startLine": 14}
+    assert critical["region"] == {"startLine": 1}  # its report is older and knows no line
+    assert (drop["artifactLocation"]["uri"], drop["region"]) == (NO_FILE, {"startLine": 1})
+
+
 def test_level__says_what_blocks() -> None:
     assert [r["level"] for r in read(FAILED)["results"]] == ["error", "error", "warning"]
 
