@@ -12,7 +12,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CATALOGUE = ROOT / ".venv" / "catalogue"
-PACKAGE = os.pathsep.join([str(CATALOGUE / "src"), str(CATALOGUE)])
+EXAMPLES = str(CATALOGUE)
+PACKAGE = os.pathsep.join([str(CATALOGUE / "src"), EXAMPLES])
+PARALLEL = (1, 8, 32)
 
 PLAIN_AGENT = """
 def trivial():
@@ -96,7 +98,9 @@ MOST_RUNS = 10_000
 """As many as a phase may have."""
 
 
-def measure(folder: Path, script: str, target: str, runs: int, *how: str, times: int = 3) -> tuple[float, float]:
+def measure(
+    folder: Path, script: str, target: str, runs: int, *how: str, path: str, times: int = 3
+) -> tuple[float, float]:
     """Return the least seconds, and the most megabytes of the process, that `runs` + `runs` runs take."""
     files = []
     for seed in range(0, runs, MOST_RUNS):
@@ -104,9 +108,7 @@ def measure(folder: Path, script: str, target: str, runs: int, *how: str, times:
         part = min(MOST_RUNS, runs - seed)
         (folder / files[-1]).write_text(EXPERIMENT.format(target=target, runs=part, seed=seed))
     # what is installed is compiled, so the first time does not count
-    environment = {"PATH": os.environ["PATH"], "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
-    if not target.startswith("plain"):
-        environment["PYTHONPATH"] = PACKAGE
+    environment = {"PATH": os.environ["PATH"], "PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONPATH": path}
     found = []
     for _ in range(times):
         command = [sys.executable, "-c", script, *how, *files]
@@ -116,9 +118,28 @@ def measure(folder: Path, script: str, target: str, runs: int, *how: str, times:
     return min(f[0] for f in found), max(f[1] for f in found)
 
 
+def theirs(folder: Path, target: str, runs: int, times: int = 3) -> tuple[float, float]:
+    """Measure the public package's runner."""
+    return measure(folder, THEIRS, target, runs, path=PACKAGE, times=times)
+
+
+def ours(
+    folder: Path,
+    target: str,
+    runs: int,
+    parallel: int,
+    *,
+    path: str = EXAMPLES,
+    isolation: str = "fork",
+    times: int = 3,
+) -> tuple[float, float]:
+    """Measure our engine; the agent's decorators are our stand-ins for the package's unless it is on the path."""
+    return measure(folder, OURS, target, runs, isolation, str(parallel), path=path, times=times)
+
+
 def compare_speed(folder: Path) -> None:
     """Time equal suites under both runners; ours with the start of its worker and the writing of its journal."""
-    print(f"{'40 + 40 runs, seconds':36} {'public':>8} {'ours, 1':>8} {'8':>8} {'32':>8} {'times faster':>13}")
+    print(f"{'40 + 40 runs, seconds':32} {'public':>8} {'ours, 1':>8} {'8':>8} {'32':>8} {'times faster':>13}")
     for what, target in [
         ("agent that does nothing", "bench_agent:trivial"),
         ("10 instrumented calls", "bench_agent:busy"),
@@ -126,36 +147,35 @@ def compare_speed(folder: Path) -> None:
         ("agent of 50 ms", "bench_agent:ms50"),
         ("mailbot of the public package", "examples.mailbot.agent:hardened"),
     ]:
-        theirs, _ = measure(folder, THEIRS, target, 40)
-        ours = [measure(folder, OURS, target, 40, "fork", parallel)[0] for parallel in ("1", "8", "32")]
-        print(f"{what:36} {theirs:8.3f} {' '.join(f'{s:8.3f}' for s in ours)} {theirs / min(ours):13.2f}", flush=True)
+        public_s, _ = theirs(folder, target, 40)
+        ours_s = [ours(folder, target, 40, parallel)[0] for parallel in PARALLEL]
+        print(f"{what:32} {public_s:8.3f} {' '.join(f'{s:8.3f}' for s in ours_s)} {public_s / min(ours_s):13.2f}")
 
 
 def show_overhead(folder: Path) -> None:
-    """Show what a run costs once the worker has started; an agent's process costs more the more it has imported."""
-    print(f"\n{'our engine, agent that does nothing':36} {'at once':>8} {'ms/run':>8} {'runs/s':>8} {'start, s':>9}")
-    for what, target in [
-        ("imports nothing", "plain_agent:trivial"),
-        ("imports the public package", "bench_agent:trivial"),
-    ]:
-        for parallel in ("1", "8", "32"):
-            start_s, _ = measure(folder, OURS, target, 1, "fork", parallel)
-            elapsed_s, _ = measure(folder, OURS, target, 150, "fork", parallel)
+    """Show what a run costs once the worker has started: more, the more the agent has imported."""
+    print(f"\n{'agent that does nothing':32} {'at once':>8} {'ms/run':>8} {'runs/s':>8} {'start, s':>9}")
+    for what, path in [("imports nothing", ""), ("imports the public package", PACKAGE)]:
+        target = "bench_agent:trivial" if path else "plain_agent:trivial"
+        for parallel in PARALLEL:
+            start_s, _ = ours(folder, target, 1, parallel, path=path)
+            elapsed_s, _ = ours(folder, target, 150, parallel, path=path)
             each_s = (elapsed_s - start_s) / 298
-            print(f"{what:36} {parallel:>8} {1000 * each_s:8.2f} {1 / each_s:8.0f} {start_s:9.2f}", flush=True)
+            print(f"{what:32} {parallel:8} {1000 * each_s:8.2f} {1 / each_s:8.0f} {start_s:9.2f}")
 
 
 def compare_memory(folder: Path) -> None:
     """Show the most memory that either process takes, report included; that of the gate, in any isolation."""
-    print(f"\n{'megabytes at most':36} {'public':>8} {'ours':>8}")
+    print(f"\n{'megabytes at most':32} {'public':>8} {'ours':>8}")
     for runs in (200, 2_000, 20_000):
-        _, theirs = measure(folder, THEIRS, "bench_agent:busy", runs, times=1)
-        _, ours = measure(folder, OURS, "bench_agent:trivial", runs, "none", "1", times=1)
-        print(f"{f'{2 * runs:,} runs':36} {theirs:8.0f} {ours:8.0f}", flush=True)
+        _, public_mb = theirs(folder, "bench_agent:trivial", runs, times=1)
+        _, ours_mb = ours(folder, "bench_agent:trivial", runs, 1, isolation="none", times=1)
+        print(f"{f'{2 * runs:,} runs':32} {public_mb:8.0f} {ours_mb:8.0f}")
 
 
 def main() -> None:
     """Measure and print."""
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "bench_agent.py").write_text(AGENT)

@@ -64,7 +64,7 @@ class Start:
         return self.trees[1] / cwd.relative_to(self.trees[0]) if self.trees else cwd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PlannedRun:
     """One run to come. `seed` is the run's own; None: unseeded. Of one `group`, equal indices are the same run."""
 
