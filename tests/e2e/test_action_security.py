@@ -136,15 +136,19 @@ def trees(tmp_path: Path) -> Path:
 
 
 def digest(trees: Path, **environment: str) -> str:
+    hijack = trees.parent / f"{trees.name}.bash"
+    hijack.write_text("sha256sum() { echo hijacked; }\n")
     variables = environment | {
         "PATH": os.environ["PATH"],
+        "BASH_ENV": str(hijack),
+        "BASH_FUNC_sha256sum%%": "() { echo hijacked; }",
         "HOME_DIR": str(trees / "home"),
         "GITHUB_ACTION_PATH": str(trees / "action"),
         "LIBRARY": str(trees / "python/lib/python3"),
         "INTERPRETER": str(trees / "python/bin"),
         "SHARED": str(trees / "python/shared"),
     }
-    command = ["bash", "-euo", "pipefail", "-c", f"{digest_script()}digest"]
+    command = ["/bin/bash", "-p", "-euo", "pipefail", "-c", f"{digest_script()}digest"]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     assert re.fullmatch(r"[0-9a-f]{64}\n", done.stdout)
     return done.stdout
