@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -199,3 +200,15 @@ def test_digest__leaves_out_what_is_never_executed(trees: Path) -> None:
         (trees / name).mkdir()
         (trees / name / "x.py").write_text("")
     assert digest(trees) == before
+
+
+def test_publish__loads_nothing_that_the_digest_leaves_out() -> None:
+    code = """
+import sys, sysconfig
+import gate.pipeline.prepare, gate.pipeline.publish, github, jinja2, scipy.special
+library = sysconfig.get_path("stdlib")
+files = [str(getattr(module, "__file__", "")) for module in list(sys.modules.values())]
+print(len([f for f in files if f.startswith((library + "/test/", library + "/config-"))]), len(files) > 500)
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 True\n"
