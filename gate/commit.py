@@ -18,6 +18,7 @@ LOCKS = (
     *("requirements*.txt", "requirements/*.txt"),
 )
 """Files that say which packages an environment has; of pyproject.toml only the parts that do."""
+_HEADER = "CHAOS_GATE_HEADER"
 _LFS = b"version https://git-lfs.github.com/spec/"
 
 
@@ -33,6 +34,18 @@ def has_commit(repository: Path, commit: str) -> bool:
     return _run(repository, "cat-file", "-e", f"{commit}^{{tree}}").returncode == 0
 
 
+def top_level(directory: Path) -> Path:
+    """Return the root of the checkout that a folder belongs to.
+
+    Raises:
+        BrokenEnvironmentError: it belongs to none.
+    """
+    done = _run(directory, "rev-parse", "--show-toplevel")
+    if done.returncode:
+        raise BrokenEnvironmentError("the agent is not in a git checkout", where=str(directory))
+    return Path(done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")).resolve()
+
+
 def fetch_commit(repository: Path, url: str, commit: str, token: str) -> None:
     """Make a bare repository that has one commit; the token is in the environment of that one git and nowhere else.
 
@@ -40,11 +53,11 @@ def fetch_commit(repository: Path, url: str, commit: str, token: str) -> None:
         BrokenEnvironmentError: the server does not give it.
     """
     secret = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-    header = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"http.{url}.extraheader"}
-    header |= {"GIT_CONFIG_VALUE_0": f"AUTHORIZATION: basic {secret}", "GIT_TERMINAL_PROMPT": "0"}
-    _run(repository.parent, "init", "--quiet", "--bare", "--template=", str(repository))
+    environment = {_HEADER: f"AUTHORIZATION: basic {secret}" if token else "", "GIT_TERMINAL_PROMPT": "0"}
+    header = f"--config-env=http.{url}.extraheader={_HEADER}"
     options = ("--quiet", "--no-tags", "--depth=1", "--no-write-fetch-head", "--no-recurse-submodules")
-    done = _run(repository, "fetch", *options, url, commit, environment=header if token else {})
+    _run(repository.parent, "init", "--quiet", "--bare", "--template=", str(repository))
+    done = _run(repository, header, "fetch", *options, url, commit, environment=environment)
     if done.returncode:
         last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["git fetch failed"]
         raise BrokenEnvironmentError(f"the commit {commit[:12]} cannot be fetched: {last[0][:300]}")
@@ -146,6 +159,7 @@ def _blob(stream: IO[bytes], name: str) -> bytes:
 
 
 def _command(repository: Path, *arguments: str) -> list[str]:
+    """Return a command of git; options of git itself may stand first."""
     return ["git", "--no-replace-objects", "-C", str(repository), *arguments]
 
 

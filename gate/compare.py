@@ -31,7 +31,7 @@ from gate.findings import (
 )
 from gate.history import Summary, with_history
 from gate.policy import Blocking, KnownFinding, Policy, Removed
-from gate.report import Report
+from gate.report import DIRTY, Report
 from gate.rows import compare_rows, draft_rows
 
 
@@ -98,10 +98,11 @@ def compare(
         known_findings=list(known_findings),
         warnings=[
             *origin.notices,
+            *_same_code(base, head, rows),
             *_unconfirmed(rows),
             *find_warnings(base, head, pairs, policy, removed, known_findings, today),
         ],
-        confirmed_with=_side(confirmation.base) if confirmation and confirmation.base else None,
+        confirmed_with=_confirmed_with(confirmation) if confirmation else None,
     )
 
 
@@ -109,6 +110,14 @@ def _rows(pairs: list[Pair], policy: Policy, confirmation: Confirmation | None) 
     drafts = draft_rows(pairs, policy)
     rows = compare_rows(drafts)
     return rows if confirmation is None or policy.confirm == "off" else confirm_rows(drafts, rows, confirmation)
+
+
+def _same_code(base: Report | None, head: Report, rows: list[Row]) -> list[Notice]:
+    """Return that what changed is no change of code, where that is so."""
+    if base is None or base.tested_tree != head.tested_tree or not head.tested_tree or head.tested_tree.endswith(DIRTY):
+        return []
+    changed = any(row.verdict in ("regressed", "small_drop", "improved") for row in rows)
+    return [Notice(kind="same_code")] if changed else []
 
 
 def _unconfirmed(rows: list[Row]) -> list[Notice]:
@@ -188,6 +197,15 @@ def _exit_code(blocking: list[Reason]) -> int:
     if kinds - {"no_runs", "infra", "inconclusive", "not_reproduced", "no_base"}:
         return ExitCode.BLOCKED
     return ExitCode.ENVIRONMENT if kinds & {"no_runs", "infra"} else ExitCode.INCONCLUSIVE
+
+
+def _confirmed_with(confirmation: Confirmation) -> Side | None:
+    """Return the commit that ran beside head, with what both of them took."""
+    if confirmation.base is None or confirmation.head is None:
+        return None
+    one, other = _side(confirmation.base), _side(confirmation.head)
+    usd = None if one.usd is None or other.usd is None else one.usd + other.usd
+    return one.model_copy(update={"runs": one.runs + other.runs, "tokens": one.tokens + other.tokens, "usd": usd})
 
 
 def _side(report: Report, origin: BaseOrigin | None = None) -> Side:

@@ -140,6 +140,7 @@ class Notice(Model):
         "never_tested",
         "infra",
         "not_confirmed",
+        "same_code",
         "other",
     ]
     experiment: Text = ""
@@ -173,7 +174,7 @@ class Side(Model):
 class Comparison(Model):
     """A whole comparison.json. `policy` is the one that was applied.
 
-    `confirmed_with`: the commit whose code ran beside head's when rows were confirmed.
+    `confirmed_with`: the commit whose code ran beside head's to confirm rows; runs, tokens and cost are those of both.
     """
 
     schema_version: Literal[1] = 1

@@ -1,21 +1,21 @@
 """Base and head run again, side by side, for what looks worse: the counts that confirm it or do not."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from gate.commit import differing_dependencies, write_tree
+from gate.commit import differing_dependencies, top_level, write_tree
 from gate.config import Budget, Config, agent_secrets
 from gate.confirm import Rerun, plan_reruns
 from gate.confirmation import Confirmation
 from gate.engine import RunSettings, run_suite
 from gate.engine.redact import Redactor
+from gate.engine.schedule import Trees
 from gate.errors import BrokenEnvironmentError, GateError
 from gate.experiment import Experiment
 from gate.judge import Tally
-from gate.policy import Policy
 from gate.report import BUDGET_STOP, ExperimentReport, Report, RunRecord, Spend, Suite
 from gate.store import without_transcripts
 from gate.suite import tally_records
@@ -25,19 +25,18 @@ ARMS = ("base", "head")
 
 @dataclass(frozen=True)
 class Again:
-    """What a confirmation runs: `commit` of `repository` in place of the checkout at `root`, which is at `head`.
+    """What a confirmation runs: `commit` of `repository` in place of the checkout that `directory` belongs to.
 
-    `directory`, in `root`, is where the agent is started; the rest is what the first look was run with.
+    The rest is what the first look was run with; `say` is told what is going on.
     """
 
-    root: Path
-    head: str
     repository: Path
     commit: str
     directory: Path
     python: tuple[str, ...]
     environment: Mapping[str, str]
     target: str | None
+    say: Callable[[str], None]
     limit_s: float | None = None
 
 
@@ -51,27 +50,34 @@ def confirm(
     reruns = plan_reruns(base, head, base.policy)
     if not reruns:
         return None
+    names = ", ".join(rerun.experiment for rerun in reruns)
+    again.say(f"base {again.commit[:12]} and head are run again side by side for {names}")
     with tempfile.TemporaryDirectory(prefix="chaos-gate-base-") as folder:
         try:
-            _prepare_tree(again, Path(folder))
+            root = _prepare_tree(again, Path(folder))
         except GateError as error:
+            again.say(f"not possible: {error.what}")
             return Confirmation(reason=error.what[:4_000])
-        return _Confirming(config, again, Path(folder).resolve()).run(reruns, head, {e.name: e for e in experiments})
+        confirming = _Confirming(config, again, (root, Path(folder).resolve()))
+        return confirming.run(reruns, head, {e.name: e for e in experiments})
 
 
-def _prepare_tree(again: Again, folder: Path) -> None:
-    directory = PurePosixPath(again.directory.relative_to(again.root))
-    sides = (again.repository, again.commit), (again.root, again.head)
+def _prepare_tree(again: Again, folder: Path) -> Path:
+    """Write base's tree into a folder; return the root of the one that it takes the place of."""
+    root = top_level(again.directory)
+    directory = PurePosixPath(again.directory.relative_to(root))
+    sides = (again.repository, again.commit), (root, "HEAD")
     if differing := differing_dependencies(*sides, directory):
         raise BrokenEnvironmentError(f"base may need other packages than head: {', '.join(differing)} differ")
     write_tree(again.repository, again.commit, folder)
     if not (folder / directory).is_dir():
         raise BrokenEnvironmentError(f"base has no folder {directory}")
+    return root
 
 
 class _Confirming:
-    def __init__(self, config: Config, again: Again, tree: Path) -> None:
-        self.config, self.again, self.tree = config, again, tree
+    def __init__(self, config: Config, again: Again, trees: Trees) -> None:
+        self.config, self.again, self.trees = config, again, trees
         self.impossible: dict[str, str] = {}
         self.fresh: dict[str, list[ExperimentReport]] = {arm: [] for arm in ARMS}
         self.spent: dict[str, list[Spend]] = {arm: [] for arm in ARMS}
@@ -85,7 +91,7 @@ class _Confirming:
                 self.impossible[rerun.experiment] = BUDGET_STOP
             else:
                 self._run(rerun, experiments[rerun.experiment], budget)
-        base, fresh_head = (self._report(arm, head.policy) for arm in ARMS)
+        base, fresh_head = (self._report(arm, head) for arm in ARMS)
         return Confirmation(base=base, head=fresh_head, impossible=self.impossible)
 
     def _left(self, head: Report) -> Budget | None:
@@ -137,16 +143,16 @@ class _Confirming:
             redactor=Redactor(agent_secrets(again.environment)),
             budget=budget,
             prices=run.prices,
-            trees={base: (again.root, self.tree)},
+            trees={base: self.trees},
         )
 
-    def _report(self, arm: str, policy: Policy) -> Report | None:
+    def _report(self, arm: str, head: Report) -> Report | None:
         if not self.fresh[arm]:
             return None
         spent = self.spent[arm]
         known = [spend.usd for spend in spent if spend.usd is not None]
         report = Report(
-            commit=self.again.commit if arm == "base" else self.again.head,
+            commit=self.again.commit if arm == "base" else head.commit,
             started_at=_iso(self.started),
             ended_at=_iso(datetime.now(UTC)),
             suite=Suite(digest="confirmation"),
@@ -155,7 +161,7 @@ class _Confirming:
                 tokens=sum(spend.tokens for spend in spent),
                 usd=sum(known) if len(known) == len(spent) else None,
             ),
-            policy=policy,
+            policy=head.policy,
             experiments=self.fresh[arm],
         )
         return without_transcripts(report)

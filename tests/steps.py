@@ -94,6 +94,7 @@ class Job:
             (self.temp / name.lower()).write_text("", encoding="utf-8")
         self.set({"GITHUB_EVENT_PATH": str(self.temp / "event.json"), "GITHUB_WORKSPACE": str(self.workspace)})
         self.set({"RUNNER_TEMP": str(self.temp), "INPUT_GITHUB_TOKEN": TOKEN, "INPUT_PYTHON": sys.executable})
+        self.set({"GIT_CONFIG_GLOBAL": str(git_config(self.folder / "gitconfig", self.double))})
         self.set({f"INPUT_{name.upper()}": value for name, value in inputs.items()})
 
     def set(self, variables: dict[str, str]) -> None:
@@ -170,6 +171,13 @@ class Job:
             store = parse_store("branch:agent-chaos-baseline", client=client)
             store.save(report, ref=ref, run_id=run_id)
         self.double.requests.clear()
+
+
+def git_config(path: Path, double: GitHubDouble) -> Path:
+    """Write a configuration of git for which the double's repository is the one on GitHub."""
+    url = f"https://github.com/{double.repository}"
+    path.write_text(f'[url "{double.git.path.resolve().as_uri()}"]\ninsteadOf = {url}\n', encoding="utf-8")
+    return path
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -1,11 +1,13 @@
 """First step: what the event asks for, and the base report."""
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from gate.commit import fetch_commit, has_commit
 from gate.comparison import Comparison, Notice
 from gate.config import CONFIG_NAME, load_config
 from gate.errors import BrokenEnvironmentError, ExitCode, InvalidFileError, UsageError
@@ -14,7 +16,7 @@ from gate.github import ApiError, Client
 from gate.github.archive import read_member
 from gate.history import History
 from gate.pipeline.relevance import NOT_RELEVANT, is_relevant
-from gate.pipeline.step import ARTIFACT, HANDOVER, State, Step, workflow_command, write_output
+from gate.pipeline.step import ARTIFACT, BASE_REPOSITORY, HANDOVER, State, Step, workflow_command, write_output
 from gate.publish import Gap, complete_check, open_check
 from gate.report import MAX_BYTES, read_model, read_report
 from gate.store import Base, Store, choose_base, first_parents_in, parents_in, parse_store
@@ -54,7 +56,7 @@ def prepare(step: Step) -> int:
             state = _tell_not_relevant(step, client, state)
         if state.job != "nothing" and inputs.mode != "run":
             base = _fetch_base(step, client, activity)
-            state = state.model_copy(update=_origin(base))
+            state = state.model_copy(update=_origin(base) | _base_code(step, activity, base))
             if step.writes_check:
                 _open_check(step, client, state)
     (step.state / "state.json").write_text(state.model_dump_json(), encoding="utf-8")
@@ -173,6 +175,25 @@ def _origin(base: Base | None) -> dict[str, object]:
     return {"age_commits": base.age_commits, "age_days": base.age_days, "notices": notices}
 
 
+def _base_code(step: Step, activity: Activity, base: Base | None) -> dict[str, object]:
+    """See to it that the commit which head was built on can be run, without a token; return which it is, or why not."""
+    if base is None or activity.job == "publish" or base.report.policy.confirm == "off":
+        return {}
+    asked = activity.base.sha if activity.base and activity.base.sha != activity.head_sha else ""
+    commit = asked or base.report.commit
+    if step.inputs.reports:
+        return {"unconfirmable": "the runs were made by other jobs"}
+    if commit in ("", activity.head_sha):
+        return {"unconfirmable": "base has no other code than head" if commit else "the base report names no commit"}
+    try:
+        if not has_commit(step.inputs.directory, commit):
+            url = f"{step.job.server_url}/{step.job.repository}"
+            fetch_commit(step.state / BASE_REPOSITORY, url, commit, step.job.token)
+    except BrokenEnvironmentError as error:
+        return {"unconfirmable": error.what}
+    return {"confirm_commit": commit}
+
+
 def _fetch_handover(step: Step, client: Client, state: State, activity: Activity) -> tuple[State, Activity]:
     """Take the report of a fork's run as data; its pull request is found by branch and head sha, never by its word."""
     source = activity.source
@@ -193,6 +214,8 @@ def _fetch_handover(step: Step, client: Client, state: State, activity: Activity
     told = read_model(Comparison, read_member(archive, "comparison.json", MAX_BYTES), "comparison.json of the artifact")
     report = report.model_copy(update={"commit": activity.head_sha})
     (step.state / "report.json").write_text(report.to_json(), encoding="utf-8")
+    with contextlib.suppress(InvalidFileError):  # without it the first look decides
+        (step.state / "confirmation.json").write_bytes(read_member(archive, "confirmation.json", MAX_BYTES))
     pull = pulls[0]
     update = {
         "pull_request": pull.number,

@@ -8,6 +8,7 @@ from typing import Literal
 from gate.compare import BaseOrigin, compare
 from gate.comparison import Comparison
 from gate.completion import why_no_base
+from gate.confirmation import Confirmation, read_confirmation
 from gate.errors import ExitCode, GateError, InvalidFileError, UsageError
 from gate.github import Client
 from gate.history import History, Summary
@@ -51,6 +52,7 @@ def publish(step: Step) -> int:
         if step.inputs.mode == "run":
             return _leave_report(step, report)
         base = _read_base(step, state, report)
+        confirmation = _read_confirmation(state, report_path.with_name("confirmation.json"))
         comparison = compare(
             base,
             report,
@@ -60,11 +62,12 @@ def publish(step: Step) -> int:
             known_findings=state.known_findings,
             origin=BaseOrigin(state.age_commits, state.age_days, tuple(state.notices)),
             history=_read_history(step),
+            confirmation=confirmation,
         )
     except GateError as error:
         _tell_failure(step, state, str(error))
         raise
-    return _publish_comparison(step, state, report, comparison)
+    return _publish_comparison(step, state, report, comparison, confirmation)
 
 
 def _read_base(step: Step, state: State, head: Report) -> Report | None:
@@ -85,6 +88,18 @@ def _read_history(step: Step) -> list[Summary]:
     return read_model(History, path.read_bytes(), str(path)).entries if path.exists() else []
 
 
+def _read_confirmation(state: State, path: Path) -> Confirmation:
+    """Return what was run again for the two commits that are compared, or why nothing was."""
+    if not is_plain_file(path):
+        return Confirmation(reason=state.unconfirmable or "nothing was run again")
+    found = read_confirmation(path.read_bytes(), str(path))
+    commits = {(report.commit, name) for report, name in ((found.base, "base"), (found.head, "head")) if report}
+    allowed = {(state.head_sha, "head"), *((c, n) for c, n in commits if n == "base" and not state.confirm_commit)}
+    if not commits <= allowed | {(state.confirm_commit, "base")}:
+        return Confirmation(reason="what was run again are other commits")
+    return found
+
+
 def _leave_report(step: Step, report: Report) -> int:
     """Hand the report over to the job that gates; nothing is compared here."""
     write_output(step.job.output, "report-path", str(step.results / "report.json"))
@@ -92,7 +107,9 @@ def _leave_report(step: Step, report: Report) -> int:
     return ExitCode.OK
 
 
-def _publish_comparison(step: Step, state: State, report: Report, comparison: Comparison) -> int:
+def _publish_comparison(
+    step: Step, state: State, report: Report, comparison: Comparison, confirmation: Confirmation
+) -> int:
     job, inputs = step.job, step.inputs
     site = f"{job.server_url}/{job.repository}"
     links = Links(run=job.run_url, base_commits=f"{site}/commit/", head_commits=f"{site}/commit/")
@@ -101,11 +118,12 @@ def _publish_comparison(step: Step, state: State, report: Report, comparison: Co
     clear_folder(step.results)
     (step.results / "report.json").write_text(report.to_json(), encoding="utf-8")
     (step.results / "comparison.json").write_text(comparison.to_json(), encoding="utf-8")
+    (step.results / "confirmation.json").write_text(confirmation.to_json(), encoding="utf-8")
     (step.results / "comment.md").write_text(comment, encoding="utf-8")
     (step.results / "report.html").write_text(render_html(comparison, report), encoding="utf-8")
     append(job.summary, render_summary(comparison, key=inputs.key, links=links))
     _write_outputs(step, comparison)
-    _hand_over(step, report, comparison)
+    _hand_over(step, report, comparison, confirmation)
     if inputs.mode == "gate":
         step.say(check_title(comparison))
         return comparison.exit_code
@@ -149,13 +167,17 @@ def _record(step: Step, state: State, client: Client, report: Report, comparison
     step.say(f"stored as base of {state.record_ref} in {step.inputs.baseline}")
 
 
-def _hand_over(step: Step, report: Report, comparison: Comparison | None = None) -> None:
-    """Leave both files where a job or workflow with a write token can pick them up, without transcripts."""
+def _hand_over(
+    step: Step, report: Report, comparison: Comparison | None = None, confirmation: Confirmation | None = None
+) -> None:
+    """Leave the files where a job or workflow with a write token can pick them up, without transcripts."""
     folder = step.job.temp / HANDOVER
     clear_folder(folder)
     (folder / "report.json").write_text(without_transcripts(report).to_json(), encoding="utf-8")
     if comparison is not None:
         (folder / "comparison.json").write_text(comparison.to_json(), encoding="utf-8")
+    if confirmation is not None:
+        (folder / "confirmation.json").write_text(confirmation.to_json(), encoding="utf-8")
 
 
 def _publish_failure(step: Step, state: State, failed: Path) -> int:

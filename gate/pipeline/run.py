@@ -4,52 +4,82 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from gate.config import GitHubJob, agent_environment, agent_python, load_config
+from gate.confirmation import Confirmation
 from gate.errors import BrokenEnvironmentError, ExitCode, InvalidFileError
 from gate.merge import merge_reports
-from gate.pipeline.step import State, Step, clear_folder, is_plain_file
+from gate.pipeline.step import BASE_REPOSITORY, State, Step, clear_folder, is_plain_file
 from gate.readers import read_file
-from gate.report import DIRTY, Report, Tool
+from gate.report import DIRTY, Report, Tool, read_report
+from gate.rerun import Again, confirm
 from gate.suite import Commit, git_commit, load_experiments, match_files, run_and_report
+
+T = TypeVar("T")
 
 MAX_REPORTS = 256
 """As many as a matrix may have jobs."""
 
 
 def run(step: Step) -> int:
-    """Write report.json: run the suite, with no token in reach, or merge the reports of other jobs."""
+    """Write report.json: run the suite, with no token in reach, or merge the reports of other jobs.
+
+    What looks worse than the base is run again beside it, and confirmation.json has the counts of that.
+    """
     state = step.read_state()
     if state.job != "gate":
         return ExitCode.OK
-    report = _merge(step, state) if step.inputs.reports else _guarded(step.job, lambda: _run_suite(step, state))
+    confirmation = None
+    if step.inputs.reports:
+        report = _merge(step, state)
+    else:
+        report, confirmation = _guarded(step.job, lambda: _run_suite(step, state))
     # No process of the agent is left by now; what it may have put in the place of our files goes.
     clear_folder(step.results)
     (step.results / "report.json").write_text(report.to_json(), encoding="utf-8")
+    if confirmation is not None:
+        (step.results / "confirmation.json").write_text(confirmation.to_json(), encoding="utf-8")
     step.say(f"{report.spend.runs} runs of {len(report.experiments)} experiment(s)")
     return ExitCode.OK
 
 
-def _run_suite(step: Step, state: State) -> Report:
+def _run_suite(step: Step, state: State) -> tuple[Report, Confirmation | None]:
     inputs = step.inputs
+    directory = inputs.directory.resolve()
     commit = _require_checkout(step, state)
     if not inputs.allow_persisted_credentials:
         refuse_persisted_credentials(step.job.workspace, inputs.directory)
     config = load_config(Path(inputs.config) if inputs.config else None, inputs.directory)
     config = config.model_copy(update={"policy": state.policy})
     experiments = load_experiments(inputs.experiments or config.experiments, inputs.directory, step.say)
-    return run_and_report(
+    python, environment = agent_python(inputs.python, inputs.directory), agent_environment(inputs.pass_env)
+    report = run_and_report(
         experiments,
         config,
-        directory=inputs.directory.resolve(),
-        python=agent_python(inputs.python, inputs.directory),
-        environment=agent_environment(inputs.pass_env),
+        directory=directory,
+        python=python,
+        environment=environment,
         target=inputs.target or None,
         runs=inputs.runs,
         seed=None,
         commit=commit,
         on_record=lambda _: None,
     )
+    if not state.confirm_commit:
+        return report, None
+    base_path, fetched = step.state / "base.json", step.state / BASE_REPOSITORY
+    base = read_report(base_path.read_bytes(), str(base_path))
+    again = Again(
+        repository=fetched if fetched.exists() else directory,
+        commit=state.confirm_commit,
+        directory=directory,
+        python=python,
+        environment=environment,
+        target=inputs.target or None,
+        say=step.say,
+    )
+    return report, confirm(base, report, experiments, config, again)
 
 
 def _merge(step: Step, state: State) -> Report:
@@ -70,7 +100,7 @@ def _merge(step: Step, state: State) -> Report:
     return report.model_copy(update={"commit": state.head_sha, "ref": state.record_ref})
 
 
-def _guarded(job: GitHubJob, work: Callable[[], Report]) -> Report:
+def _guarded(job: GitHubJob, work: Callable[[], T]) -> T:
     """Do work that starts the agent; what it did to the runner's files is taken back, also when the work fails.
 
     Raises:

@@ -16,12 +16,17 @@ from gate.report import read_model
 
 Say = Callable[[str], None]
 
+BASE_REPOSITORY = "base.git"
+"""In the state: what has the commit to run beside head, where the checkout lacks it."""
 HANDOVER = "agent-chaos-gate-handover"
 ARTIFACT = "agent-chaos-gate-{key}"
 
 
 class State(Model):
-    """What prepare found out, for the later steps."""
+    """What prepare found out, for the later steps.
+
+    `confirm_commit` is run beside head where rows have to be confirmed; `unconfirmable` says why none is.
+    """
 
     job: Literal["gate", "publish", "nothing"]
     reason: str = ""
@@ -35,6 +40,8 @@ class State(Model):
     age_commits: int | None = None
     age_days: int | None = None
     notices: list[Notice] = []
+    confirm_commit: str = ""
+    unconfirmable: str = ""
 
 
 Quiet = ("run", "gate")

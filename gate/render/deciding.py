@@ -1,10 +1,10 @@
 """How rows were decided, in words: by which test, and what running base and head again has shown."""
 
-from gate.comparison import Comparison, Row
+from gate.comparison import Comparison, Row, Side
 from gate.policy import Policy
 from gate.render import number
-from gate.render.escape import Own, Sentence, say
-from gate.render.wording import improved, name, short_commit
+from gate.render.escape import Sentence, say
+from gate.render.wording import improved, name, short_commit, spend
 
 
 def decided_by(comparison: Comparison) -> Sentence:
@@ -17,10 +17,9 @@ def decided_by(comparison: Comparison) -> Sentence:
         return say("No probe could be tested against a base.")
     alpha = number.level(comparison.policy.alpha)
     if again:
-        sha = short_commit(comparison.confirmed_with.commit) if comparison.confirmed_with else None
         how = say(
-            "by running base{} and head again for {} (exact tests on the fresh counts, Holm) to alpha {}",
-            say(" {}", Own(sha)) if sha else say(""),
+            "by running {} again for {}, exact tests on the fresh counts, Holm, to alpha {}",
+            _both(comparison.confirmed_with),
             number.many(again, "probe"),
             alpha,
         )
@@ -36,6 +35,15 @@ def decided_by(comparison: Comparison) -> Sentence:
             alpha,
         )
     return say("Decided {}. {}", how, promise(comparison.policy))
+
+
+def _both(side: Side | None) -> Sentence:
+    """Return which base ran beside head, and what both took."""
+    if side is None:
+        return say("base and head")
+    sha = short_commit(side.commit)
+    name = say("base {}", sha) if sha else say("base")
+    return say("{} and head ({})", name, spend(side))
 
 
 def promise(policy: Policy) -> Sentence:

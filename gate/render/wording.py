@@ -309,6 +309,8 @@ def notice(entry: Notice) -> Sentence:
             )
         case "never_tested":
             return say("{}: never put to the test, no run had anything to hold against{}.", where, after)
+        case "same_code":
+            return say("The code is the base's own: the provider changed, or a service or machine that the agent uses.")
         case "not_confirmed":
             return say("{}: base and head could not be run again to confirm{}; the first look decided.", where, after)
         case "infra":

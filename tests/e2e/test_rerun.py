@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ def run(prompt="hi"):
 """
 SUITE = SAYS_OK.replace("runs: 3", "runs: 10")
 NOT_OK = "no"
+USAGE = {"usage": {"prompt_tokens": 60, "completion_tokens": 40}}
 
 
 @dataclass
@@ -78,14 +78,13 @@ class Repository:
     def confirm(self, base: Report, head: Report, config: Config | None = None, **changes: Any) -> Confirmation:
         """Run base and head again."""
         again = Again(
-            root=self.path,
-            head=head.commit,
             repository=self.path,
             commit=base.commit,
             directory=self.path,
             python=(self.python,),
             environment=agent_environment([]) | self.environment,
             target=None,
+            say=lambda _: None,
         )
         experiments = load_experiments(["experiments"], self.path, lambda _: None)
         made = confirm(base, head, experiments, config or Config(), replace(again, **changes))
@@ -191,19 +190,22 @@ def test_impossible__the_budget_was_used_up_before(repository: Repository) -> No
 
 
 def test_impossible__the_budget_ends_inside(repository: Repository) -> None:
-    repository.commit(experiments_in_says_ok__yaml=SUITE, parts__py="import time\n" + PARTS.format("ok"))
+    thinking = f"from gate.chaos import llm\n\n@llm\ndef think():\n    return {USAGE}\n\n"
+    repository.commit(parts__py=thinking + PARTS.format("ok").replace("    return", "    think()\n    return"))
     base = repository.report()
-    repository.commit(parts__py="import time\ndef answer():\n    time.sleep(0.3)\n    return 'no'\n")
+    repository.commit(parts__py=thinking + PARTS.format(NOT_OK).replace("    return", "    think()\n    return"))
     head = repository.report()
-    config = Config(run=RunConfig(parallel=2, budget=Budget(minutes=elapsed(head) + 1.5 / 60)))
+    assert head.spend.tokens == 20 * 100
+    config = Config(run=RunConfig(parallel=1, budget=Budget(tokens=(20 + 12) * 100)))
     made = repository.confirm(base, head, config)
     assert why(made) == "the budget was used up"
-    assert 0 < chaos_counts(made.head)[1] < 20
+    # side by side to the end: what has run is kept, for both
+    assert (runs_of(made.base), runs_of(made.head)) == (6, 6)
 
 
-def elapsed(report: Report) -> float:
-    """Return the minutes since a report was begun."""
-    return (datetime.now(UTC) - datetime.fromisoformat(report.started_at)).total_seconds() / 60
+def runs_of(report: Report | None) -> int:
+    assert report is not None
+    return report.spend.runs
 
 
 def test_links_and_paths__that_lead_out_make_it_impossible(repository: Repository) -> None:

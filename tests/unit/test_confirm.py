@@ -216,6 +216,25 @@ def test_confirmation__touches_nothing_that_is_no_estimate() -> None:
     assert (made.verdict, made.exit_code) == ("fail", 1)
 
 
+def test_cost__of_both_commits_is_told() -> None:
+    made, _ = decide(suite({"e": 20}), suite({"e": 10}), confirmed({"e": 39}, {"e": 6}))
+    assert made.confirmed_with is not None
+    assert made.confirmed_with.runs == 40 + 40
+    assert made.head.runs == 20
+
+
+@pytest.mark.parametrize(
+    ("trees", "told"), [(("t", "t"), True), (("t", "u"), False), (("", ""), False), (("t-dirty", "t-dirty"), False)]
+)
+def test_same_code__is_told_where_something_changed(trees: tuple[str, str], told: bool) -> None:
+    base, head = suite({"e": 20}), suite({"e": 4})
+    base, head = (r.model_copy(update={"tested_tree": t}) for r, t in zip((base, head), trees, strict=True))
+    made, _ = decide(base, head, None)
+    assert any(n.kind == "same_code" for n in made.warnings) == told
+    unchanged, _ = decide(base, base, None)
+    assert not any(n.kind == "same_code" for n in unchanged.warnings)
+
+
 def test_policy__off_leaves_the_first_look() -> None:
     made, rows = decide(suite({"e": 20}), suite({"e": 4}), confirmed({"e": 40}, {"e": 40}), OFF)
     assert rows["e"].verdict == "regressed"

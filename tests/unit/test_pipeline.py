@@ -108,7 +108,7 @@ def test_read_only_token__verdict_stays_and_a_notice_names_the_permission(job: J
     notices = [line for line in job.said if line.startswith("::notice")]
     assert sum("checks: write" in n for n in notices) == 2  # when it was opened and when it was completed
     assert sum("the comment was not written" in n and "write`" in n for n in notices) == 1
-    assert {p.name for p in job.handover.iterdir()} == {"report.json", "comparison.json"}
+    assert {p.name for p in job.handover.iterdir()} == {"report.json", "comparison.json", "confirmation.json"}
     assert ("**FAIL**" if passes == 20 else "**PASS**") in job.summary
 
 

@@ -178,12 +178,12 @@ def test_undecided_summary__one_line(needed: list[int | None], said: str) -> Non
         ),
         (
             ["confirmation"],
-            "Decided by running base and head again for 1 probe (exact tests on the fresh counts, Holm) to alpha .05.",
+            "Decided by running base and head again for 1 probe, exact tests on the fresh counts, Holm, to alpha .05.",
         ),
         (
             ["confirmation", "step_down"],
             (
-                "Decided by running base and head again for 1 probe (exact tests on the fresh counts, Holm) to alpha "
+                "Decided by running base and head again for 1 probe, exact tests on the fresh counts, Holm, to alpha "
                 ".05; 1 probe by the first look."
             ),
         ),
