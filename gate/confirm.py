@@ -107,9 +107,9 @@ def _confirmed(draft: Draft, row: Row, table: Table, dropped: float, rose: float
 
 
 def _unconfirmed(draft: Draft, row: Row, why: str, families: int) -> Row:
-    if row.adjusted_p_value is not None and row.decided_by is not None and draft.table is not None:
-        adjusted = row.adjusted_p_value if draft.spared else min(1.0, families * row.adjusted_p_value)
-        row = draft.tested(draft.table, adjusted, 1.0, row.decided_by, spared=draft.spared)
+    if families > 1 and draft.table and row.adjusted_p_value is not None and row.decided_by is not None:
+        halved = min(1.0, families * row.adjusted_p_value)
+        row = draft.tested(draft.table, halved, 1.0, row.decided_by, spared=draft.spared)
     return row.model_copy(update={"unconfirmed": why[:4_000]})
 
 
