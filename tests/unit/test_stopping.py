@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import date
 
 import pytest
+from scipy.stats import binom
 
 from gate.compare import compare
 from gate.comparison import Comparison
@@ -13,7 +14,7 @@ from gate.experiment import Experiment
 from gate.judge import Tally, judge_experiment
 from gate.report import DECIDED_STOP, ExperimentReport, RunRecord
 from gate.stats import noninferiority_boundary, rejection_boundary
-from gate.stopping import Watch, watch_suite
+from gate.stopping import Watch, bar_of, expected_runs, watch_suite
 from tests.builders import POLICY, parsed, records, report
 
 RUNS = 40
@@ -171,3 +172,29 @@ def test_report__says_why_a_phase_has_fewer_runs() -> None:
     assert (chaos.verdict, chaos.spared) == ("regressed", 37)
     assert chaos.head and (chaos.head.passes, chaos.head.runs) == (0, 3)
     assert (chaos.pass_at, chaos.fail_at) == (39, 37), "of the 40 that were planned"
+
+
+@pytest.mark.parametrize(
+    ("rate", "figures"),
+    [
+        (1.0, (39.0, 40.0)),
+        (0.99, (39.3, 39.9)),
+        (0.95, (35.8, 35.9)),
+        (0.9, (26.8, 26.8)),
+        (0.8, (15.0, 15.0)),
+        (0.5, (6.0, 6.0)),
+    ],
+)
+def test_expected_runs__of_the_documented_table(rate: float, figures: tuple[float, float]) -> None:
+    # open until the third failure (its chance summed over all runs); below a must, 39 passes are the end as well
+    until_the_third = float(sum(binom.cdf(2, runs, 1 - rate) for runs in range(RUNS)))
+    for threshold, figure, exact in zip(
+        (0.95, 1.0), figures, (until_the_third - rate**39, until_the_third), strict=True
+    ):
+        experiment = parsed(threshold)
+        base = base_of(experiment)
+        stored = next(p for p in base.probes if p.phase == "chaos")
+        bar = bar_of(experiment, experiment.probes[0], "chaos", base, stored, POLICY)
+        found = expected_runs(bar, RUNS, rate)
+        assert found == pytest.approx(exact, abs=1e-9)
+        assert round(found, 1) == figure
