@@ -19,7 +19,7 @@ RowVerdict = Literal[
     "missing",
     "not_comparable",
 ]
-DecidedBy = Literal["exact_test", "step_down", "confirmation"]
+DecidedBy = Literal["exact_test", "step_down", "confirmation", "sequential"]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 ReasonKind = Literal[
     "regression",

@@ -3,6 +3,7 @@
 import fnmatch
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -27,8 +28,10 @@ from gate.format import (
 from gate.policy import SEVERITY_OF, ExperimentPolicy, Model, Severity
 from gate.probes import PROBES, Probe
 from gate.registry import Registry, suggest
-from gate.trace import POINTS
+from gate.trace import MAX_RUNS, POINTS
 
+SEQUENTIAL_FACTOR = 2.5
+"""How many times its fixed number of runs an experiment of sequential sampling may have where it does not say."""
 M = TypeVar("M", bound=Model)
 
 
@@ -85,7 +88,8 @@ class Experiment:
     """A parsed experiment. `runs`, `timeout_s`, `isolation` and `policy` are None where the file does not say.
 
     `instrument` names functions by kind and glob, `environment` is added to the agent's; `infra_errors` are globs of
-    error classes that are the provider's.
+    error classes that are the provider's. `sequential`: runs go on until the thresholds are decided, at most
+    `max_runs` of them.
     """
 
     name: str
@@ -111,6 +115,15 @@ class Experiment:
     timeout_s: float | None = None
     isolation: Isolation | None = None
     infra_errors: tuple[str, ...] = ()
+    sequential: bool = False
+    max_runs: int | None = None
+
+    def planned_runs(self, default: int, override: int | None = None) -> int:
+        """Return how many runs each phase has, at most where sampling is sequential; an override comes first."""
+        runs = override or self.max_runs or self.runs or default
+        if self.sequential and not (override or self.max_runs):
+            runs = min(math.ceil(SEQUENTIAL_FACTOR * runs), MAX_RUNS)
+        return runs
 
     @property
     def fingerprint(self) -> str:
@@ -266,6 +279,8 @@ def _own_parts(file: OwnFile) -> dict[str, Any]:
         "timeout_s": target.timeout_s,
         "isolation": target.isolation,
         "infra_errors": tuple(file.spec.infra_errors),
+        "sequential": file.spec.sampling.mode == "sprt",
+        "max_runs": file.spec.sampling.max_runs,
     }
 
 

@@ -1,8 +1,8 @@
 """The keys of an experiment file: the public format, and ours, which adds to it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from gate.policy import ExperimentPolicy, Model, Name, OpenRate, Rate, Severity
 from gate.trace import MAX_RUNS
@@ -104,10 +104,24 @@ class Spec(Model):
     detection: Annotated[list[Any], Field(max_length=250)] | None = None
 
 
+class Sampling(Model):
+    """How many runs there are: a fixed number, or `sprt`, until thresholds are decided, at most `max_runs`."""
+
+    mode: Literal["fixed", "sprt"] = "fixed"
+    max_runs: Annotated[int, Field(ge=1, le=MAX_RUNS)] | None = None
+
+    @model_validator(mode="after")
+    def _has_a_use_for_max_runs(self) -> Self:
+        if self.mode == "fixed" and self.max_runs is not None:
+            raise ValueError("max_runs is for mode sprt; a fixed number of runs stands in spec.runs")
+        return self
+
+
 class OwnSpec(Spec):
     """`infra_errors`: globs of error classes that are the provider's, not the agent's."""
 
     target: OwnTarget = OwnTarget()
+    sampling: Sampling = Sampling()
     policy: ExperimentPolicy | None = None
     infra_errors: Annotated[list[Name], Field(max_length=100)] = []
 

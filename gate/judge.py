@@ -4,12 +4,13 @@ import bisect
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import get_args
+from typing import Protocol, get_args
 
 from gate.experiment import Experiment, ProbeSpec
 from gate.report import (
     BUDGET_STOP,
     PHASES,
+    Decision,
     ExperimentReport,
     Failure,
     FaultCount,
@@ -47,6 +48,15 @@ def judge_experiment(
     for record in records:
         tally.add(record)
     return tally.report(planned_runs=planned_runs, seed=seed)
+
+
+class Stop(Protocol):
+    """Why a phase ended before its time, empty if it did not, and what was decided on the way, by probe."""
+
+    @property
+    def stop_reason(self) -> str: ...
+    @property
+    def decisions(self) -> Mapping[str, Decision]: ...
 
 
 class Tally:
@@ -94,12 +104,12 @@ class Tally:
         seed: int | None,
         target: str = "",
         group: str = "",
-        stop_reasons: Mapping[Phase, str] = MappingProxyType({}),
+        stops: Mapping[Phase, Stop] = MappingProxyType({}),
     ) -> ExperimentReport:
         """Return the report of the runs taken so far.
 
-        `group` names the baseline runs that others may share; `stop_reasons` says why a phase has fewer than planned
-        where it was not the budget.
+        `group` names the baseline runs that others may share; `stops` says why a phase has fewer than planned where it
+        was not the budget, and what was decided on the way.
         """
         experiment = self.experiment
         probes = [
@@ -107,6 +117,12 @@ class Tally:
             for phase in PHASES
             if self.phases[phase].summaries
             for probe in self.phases[phase].probe_reports(applicable(experiment, phase), phase, experiment.confidence)
+        ]
+        probes = [
+            probe.model_copy(update={"decision": stops[probe.phase].decisions.get(probe.id)})
+            if probe.phase in stops
+            else probe
+            for probe in probes
         ]
         status, reason = _verdict(experiment, self, probes)
         return ExperimentReport(
@@ -131,7 +147,7 @@ class Tally:
                 PhaseReport(
                     phase=phase,
                     planned_runs=planned_runs,
-                    stop_reason=stop_reasons.get(phase)
+                    stop_reason=(stops[phase].stop_reason if phase in stops else "")
                     or (BUDGET_STOP if len(self.phases[phase].summaries) < planned_runs else ""),
                     runs=sorted(self.phases[phase].summaries, key=lambda r: r.index),
                     seconds=self.phases[phase].seconds,
@@ -279,9 +295,11 @@ def _verdict(experiment: Experiment, tally: Tally, probes: list[ProbeReport]) ->
         return "inconclusive", "no fault fired: check the faults' targets and the instrumentation"
     chaos = [p for p in probes if p.phase == "chaos"]
     failing = [p for p in chaos if below_threshold(p)]
-    undecided = [p for p in chaos if _undecided(p, experiment.confidence)] if experiment.require_confidence else []
+    undecided = [p for p in chaos if _undecided(p, experiment)]
     if [p for p in failing if p not in undecided]:
         return "weakness", _list(failing)
+    if undecided and experiment.sequential:
+        return "inconclusive", f"not decided within the most runs allowed: {_list(undecided)}"
     if undecided:
         needed = max(runs_needed(p.threshold, experiment.confidence) for p in undecided)
         return (
@@ -296,6 +314,8 @@ def _verdict(experiment: Experiment, tally: Tally, probes: list[ProbeReport]) ->
 
 def below_threshold(probe: ProbeReport) -> bool:
     """Return whether the pass rate is below the probe's threshold; compared in counts, so 38/40 meets 0.95."""
+    if probe.decision is not None:
+        return probe.decision == "fail"
     return is_below(probe.passes, probe.runs, probe.threshold)
 
 
@@ -309,6 +329,8 @@ def violated(probe: ProbeReport, threshold: float, confidence: float) -> bool:
 
     `threshold` is given apart because the stricter of base and head counts.
     """
+    if probe.decision is not None:
+        return probe.decision == "fail"
     return bool(probe.runs) and is_violated(probe.passes, probe.runs, threshold, confidence)
 
 
@@ -319,10 +341,12 @@ def is_violated(passes: int, runs: int, threshold: float, confidence: float) -> 
     return threshold_verdict(passes, runs, threshold, confidence) == "fail"
 
 
-def _undecided(probe: ProbeReport, confidence: float) -> bool:
-    if probe.threshold >= 1 or not probe.runs:
+def _undecided(probe: ProbeReport, experiment: Experiment) -> bool:
+    if probe.decision is not None:
+        return probe.decision == "inconclusive"
+    if not experiment.require_confidence or probe.threshold >= 1 or not probe.runs:
         return False
-    return threshold_verdict(probe.passes, probe.runs, probe.threshold, confidence) == "inconclusive"
+    return threshold_verdict(probe.passes, probe.runs, probe.threshold, experiment.confidence) == "inconclusive"
 
 
 def _list(probes: list[ProbeReport]) -> str:

@@ -27,6 +27,7 @@ DIRTY = "-dirty"
 Phase = Literal["baseline", "chaos"]
 PHASES: tuple[Phase, ...] = ("baseline", "chaos")
 Status = Literal["held", "weakness", "inconclusive"]
+Decision = Literal["pass", "fail", "inconclusive"]
 Count = Annotated[int, Field(ge=0, le=10_000_000)]
 Total = Annotated[int, Field(ge=0, le=10**15)]
 """A count summed over a suite."""
@@ -101,6 +102,8 @@ class ProbeReport(Model):
     """The counts of one probe in one phase. `interval` is the Wilson interval, absent without runs.
 
     `line`: where the probe stands in the experiment's file; absent in older reports and those of other tools.
+    `decision`: what a sequential test says of the threshold; it takes the place of the pass rate, whose runs ended
+    because of it.
     """
 
     id: Name
@@ -118,6 +121,7 @@ class ProbeReport(Model):
     detail: Text = ""
     min_effect: OpenRate | None = None
     line: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    decision: Decision | None = None
 
 
 class FaultReport(Model):
@@ -166,6 +170,7 @@ class Failure(Model):
 
 BUDGET_STOP = "the budget was used up"
 DECIDED_STOP = "no further run could change a verdict"
+SEQUENTIAL_STOP = "the sequential tests were decided"
 """Why a phase has fewer runs than planned, in `stop_reason`."""
 
 

@@ -69,8 +69,16 @@ class Draft:
         return *groups, self.head.type, self.head.label, self.table, self.spared
 
     def untested(self) -> Row:
-        """Return the row of what cannot be tested."""
-        return _row(self, _untested(self))
+        """Return the row of what cannot be tested; a sequential test of head's threshold then stands for itself."""
+        row = _row(self, _untested(self))
+        if row.verdict == "inconclusive" and self._is_sequential:
+            proven = self.head is not None and self.head.decision == "pass" and not _undecided(self.pair, self.key[1])
+            row = row.model_copy(update={"verdict": "pass" if proven else row.verdict, "decided_by": "sequential"})
+        return row
+
+    @property
+    def _is_sequential(self) -> bool:
+        return is_sequential(self.base) or is_sequential(self.head)
 
     def tested(self, table: Table, dropped: float, rose: float, decided_by: DecidedBy, *, spared: int = 0) -> Row:
         """Return the row that counts decide; `dropped` and `rose` are p-values adjusted for the family.
@@ -120,9 +128,15 @@ def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | N
     claims = Claims.of(policy, pair.own_policy, base or head)
     table = None
     yardstick = key[1] == "baseline" or pair.base is None or acted(pair.base)
-    if pair.comparable and yardstick and base is not None and head is not None and base.runs and head.runs:
+    fixed = not (is_sequential(base) or is_sequential(head))  # else the counts ended because of what they were
+    if fixed and pair.comparable and yardstick and base is not None and head is not None and base.runs and head.runs:
         table = base.passes, base.runs, head.passes, head.runs
     return Draft(pair, key, base, head, claims, table, runs_spared(pair.head, key[1]) if pair.head else 0)
+
+
+def is_sequential(probe: ProbeReport | None) -> bool:
+    """Return whether a probe's runs ended with a sequential test: their counts are in no test of two rates."""
+    return probe is not None and probe.decision is not None
 
 
 def acted(experiment: ExperimentReport) -> bool:

@@ -3,21 +3,36 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Protocol
 
+from gate.errors import UsageError
 from gate.experiment import Experiment, ProbeSpec
 from gate.judge import MAX_INFRA, UNCOUNTED, applicable, is_below, is_violated
 from gate.policy import Policy, Severity
-from gate.report import DECIDED_STOP, PHASES, ExperimentReport, Phase, ProbeReport, Report, RunRecord
+from gate.report import (
+    DECIDED_STOP,
+    PHASES,
+    SEQUENTIAL_STOP,
+    Decision,
+    ExperimentReport,
+    Phase,
+    ProbeReport,
+    Report,
+    RunRecord,
+)
 from gate.rows import Claims, acted
-from gate.stats import noninferiority_boundary, rejection_boundary, threshold_verdict
+from gate.stats import Sprt, noninferiority_boundary, rejection_boundary, threshold_verdict
 
 Key = tuple[str, Phase]
 """Name of an experiment, and its phase."""
 
 
 class Rule(Protocol):
-    """Looks at the runs of one phase in the order of their index."""
+    """Looks at the runs of one phase in the order of their index. `decisions`: by probe, where it takes some itself."""
+
+    @property
+    def decisions(self) -> Mapping[str, Decision]: ...
 
     def add(self, record: RunRecord) -> str:
         """Take the next run; return why no further one is needed, empty while some are."""
@@ -40,9 +55,14 @@ class Watch:
         self._early[record.index] = record
         while self.counted is None and (following := self._early.pop(self._taken, None)) is not None:
             self._taken += 1
-            if reason := self._rule.add(following):
+            if (reason := self._rule.add(following)) and self._taken < self.planned_runs:
                 self.counted, self.stop_reason = self._taken, reason
                 self._early.clear()
+
+    @property
+    def decisions(self) -> Mapping[str, Decision]:
+        """Return what the rule has decided itself, by probe."""
+        return self._rule.decisions if self._rule else {}
 
     def needs(self, index: int) -> bool:
         """Return whether a run is to be carried out, or counts."""
@@ -53,11 +73,18 @@ Watches = Mapping[Key, Watch]
 
 
 def watch_suite(
-    experiments: Sequence[Experiment], runs_of: Callable[[Experiment], int], base: Report | None = None
+    experiments: Sequence[Experiment],
+    runs_of: Callable[[Experiment], int],
+    policy: Policy,
+    base: Report | None = None,
 ) -> Watches:
-    """Return what follows every phase. With a base, phases stop once their comparison with it is decided.
+    """Return what follows every phase. Sequential ones stop when their thresholds are decided, by claims of `policy`.
 
-    That is for a base whose policy has what looks worse confirmed by fresh runs; without it every run is needed.
+    With a base the others stop once their comparison with it is decided. That is for a base whose policy has what looks
+    worse confirmed by fresh runs; without it every run is needed.
+
+    Raises:
+        UsageError: a threshold that a sequential test cannot have.
     """
     stored = {e.name: e for e in base.experiments} if base else {}
     watches = {}
@@ -67,8 +94,10 @@ def watch_suite(
         comparable = known is None or known.fingerprint == experiment.fingerprint
         for phase in PHASES:
             if phase == "chaos" or experiment.baseline:
-                rule = None
-                if base is not None and base.policy.confirm == "auto" and comparable:
+                rule: Rule | None = None
+                if experiment.sequential:
+                    rule = Sequential(experiment, phase, policy, runs)
+                elif base is not None and base.policy.confirm == "auto" and comparable:
                     rule = Curtailment(experiment, phase, known, base.policy, runs)
                 watches[experiment.name, phase] = Watch(runs, rule)
     return watches
@@ -107,8 +136,40 @@ class Bar:
         return tuple(said)
 
 
+class Sequential:
+    """Follows one phase by a sequential test of the threshold of each of its probes."""
+
+    def __init__(self, experiment: Experiment, phase: Phase, policy: Policy, planned_runs: int) -> None:
+        self._tests: dict[str, Sprt] = {}
+        for spec in applicable(experiment, phase):
+            claims = Claims.of(policy, experiment.policy, spec)
+            try:
+                self._tests[spec.id] = Sprt(
+                    spec.threshold, claims.min_effect, alpha=claims.alpha, beta=1 - claims.power, max_runs=planned_runs
+                )
+            except ValueError as error:
+                where = f"{experiment.path}: {spec.id}"
+                fix = "raise min_pass_rate, lower min_effect, or take a fixed number of runs"
+                raise UsageError(f"no sequential test of its threshold: {error}", where=where, fix=fix) from None
+        self._open, self._fired = dict.fromkeys(self._tests, True), phase == "baseline"
+        self.decisions: dict[str, Decision] = dict.fromkeys(self._tests, "inconclusive")
+
+    def add(self, record: RunRecord) -> str:
+        """Take the next run; return why no further one is needed, empty while some are."""
+        if record.outcome in UNCOUNTED:
+            return ""
+        self._fired |= any(fault.fired for fault in record.faults)
+        for (name, test), probe in zip(self._tests.items(), record.probes, strict=True):
+            decision = test.update(probe.passed)
+            if decision != "continue":
+                self.decisions[name], self._open[name] = decision, False
+        return SEQUENTIAL_STOP if self._fired and not any(self._open.values()) else ""
+
+
 class Curtailment:
     """Follows one phase of head in the order of its runs, against what the base had."""
+
+    decisions: Mapping[str, Decision] = MappingProxyType({})
 
     def __init__(
         self, experiment: Experiment, phase: Phase, base: ExperimentReport | None, policy: Policy, planned_runs: int
@@ -135,7 +196,7 @@ class Curtailment:
         fired = {at for at, fault in enumerate(record.faults) if fault.fired}
         self._silent -= fired
         self._fired |= bool(fired)
-        return DECIDED_STOP if self._runs < self._planned and self._is_decided() else ""
+        return DECIDED_STOP if self._is_decided() else ""
 
     def _is_decided(self) -> bool:
         if self._lost > MAX_INFRA * self._runs or not all(self._tested):

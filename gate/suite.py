@@ -188,10 +188,10 @@ def run_and_report(
                     on_record(record)
 
             earlier = read_records(path) if done else ()
-            watches = watch_suite(experiments, settings.runs_of, base)
+            watches = watch_suite(experiments, settings.runs_of, config.policy, base)
             run_suite(experiments, settings, on_records=keep, watches=watches, earlier=earlier)
         tallies = {e.name: Tally(e) for e in experiments}
-        watches = watch_suite(experiments, settings.runs_of, base)
+        watches = watch_suite(experiments, settings.runs_of, config.policy, base)
         started_at = read_header(path).started_at
         for record in read_records(path):
             watches[record.experiment, record.phase].add(record)
@@ -223,9 +223,7 @@ def run_and_report(
                 seed=tally.experiment.seed if seed is None else seed,
                 target=target or tally.experiment.entrypoint or "",
                 group=groups.get(tally.experiment.name, ""),
-                stop_reasons={
-                    phase: w.stop_reason for (name, phase), w in watches.items() if name == tally.experiment.name
-                },
+                stops={phase: w for (name, phase), w in watches.items() if name == tally.experiment.name},
             )
             for tally in tallies.values()
         ],

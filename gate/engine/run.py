@@ -30,7 +30,7 @@ from gate.errors import BrokenEnvironmentError, UsageError
 from gate.experiment import Experiment
 from gate.judge import MAX_TRACES
 from gate.report import Phase, RunRecord
-from gate.stopping import Watches, watch_suite
+from gate.stopping import Watch, Watches
 
 SOCKET_PATH_LIMIT = 100
 """Bytes of a Unix socket's path, with room to spare: Linux takes 107."""
@@ -65,7 +65,7 @@ def run_suite(
             has started does not end.
     """
     planned = plan(experiments, settings)
-    watches = watches or watch_suite(experiments, settings.runs_of)
+    watches = watches or {p.key[:2]: Watch(settings.runs_of(p.experiment)) for p in planned}
     meter, done = Meter(settings.budget, settings.prices), set()
     for record in earlier:
         done.add((record.experiment, record.phase, record.index))

@@ -46,7 +46,7 @@ class RunSettings:
 
     def runs_of(self, experiment: Experiment) -> int:
         """Return how many runs each phase of an experiment is to have."""
-        return self.runs or experiment.runs or self.default_runs
+        return experiment.planned_runs(self.default_runs, self.runs)
 
 
 @dataclass(frozen=True)

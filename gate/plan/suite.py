@@ -45,7 +45,7 @@ def plan_suite(
     groups, carried_out = baseline_groups(experiments), dict[str, int]()
     planned = []
     for experiment in experiments:
-        wanted, group = runs or experiment.runs or default_runs, groups.get(experiment.name, "")
+        wanted, group = experiment.planned_runs(default_runs, runs), groups.get(experiment.name, "")
         planned.append(
             _experiment(
                 experiment,

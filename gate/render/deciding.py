@@ -12,6 +12,14 @@ def decided_by(comparison: Comparison) -> Sentence:
     if comparison.base is None:
         return say("Nothing was compared.")
     again = sum(r.decided_by == "confirmation" for r in comparison.rows)
+    sequential = sum(r.decided_by == "sequential" for r in comparison.rows)
+    if sequential:
+        few = comparison.model_copy(update={"rows": [r for r in comparison.rows if r.decided_by != "sequential"]})
+        return say(
+            "{} {} by a sequential test of its threshold, not against a base.",
+            decided_by(few),
+            number.many(sequential, "probe"),
+        )
     tested = [r for r in comparison.rows if r.decided_by and r.decided_by != "confirmation"]
     if not tested and not again:
         return say("No probe could be tested against a base.")

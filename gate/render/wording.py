@@ -166,6 +166,8 @@ def undecided(row: Row) -> Sentence:
         gone = "base" if head and head.runs else "head" if row.base and row.base.runs else "base and head"
         return say("{} — no valid run in {}, so nothing can be said", name(row), Own(gone))
     facts = say("{} — {}, base {}", name(row), number.counts(head), number.counts(row.base))
+    if row.decided_by == "sequential":
+        return say("{}. The sequential test of its threshold did not pass; its counts are not compared", facts)
     if row.pass_at is not None and head.passes >= row.pass_at:
         return say("{}. The counts would do, but the experiment itself came out inconclusive", facts)
     bounds = say(

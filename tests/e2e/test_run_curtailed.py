@@ -12,20 +12,20 @@ from gate.cli import cli
 from gate.config import Config, RunConfig
 from gate.engine.journal import read_records
 from gate.errors import UsageError
-from gate.report import DECIDED_STOP, Report
+from gate.report import DECIDED_STOP, SEQUENTIAL_STOP, Report
 from gate.suite import Commit, run_and_report
 from tests.e2e.engine_agents.harness import AGENTS, experiment
 
 ANSWERS: list[dict[str, Any]] = [{"type": "output_matches", "params": {"pattern": "answer"}}]
 
 
-def reported(probability: float, parallel: int, **changes: Any) -> Report:
+def reported(probability: float, parallel: int, spec: dict[str, Any] = {}, **changes: Any) -> Report:  # noqa: B006
     """Return the report of an agent whose guard fails in that share of the chaos runs."""
     faults: list[dict[str, Any]] = [
         {"type": "control_outage", "probability": probability},
         {"type": "latency", "params": {"seconds": 0}},
     ]
-    made = [experiment("polite:guarded", name="test", runs=40, seed=7, probes=ANSWERS, faults=faults)]
+    made = [experiment("polite:guarded", name="test", runs=40, seed=7, probes=ANSWERS, faults=faults, **spec)]
     return run_and_report(
         made,
         Config(run=RunConfig(parallel=parallel)),
@@ -69,6 +69,17 @@ def test_base__spares_runs_whose_number_does_not_depend_on_how_many_run_at_a_tim
     assert timeless(many) == timeless(one)
     carried_out = len(list(read_records(journal)))
     assert many.spend.runs == carried_out > sum(len(p.runs) for p in many.experiments[0].phases)
+
+
+def test_sprt__stops_by_itself_however_many_run_at_a_time() -> None:
+    spec = {"sampling": {"mode": "sprt", "max_runs": 60}, "pass_rate": 0.95}
+    one, many = (reported(0.5, parallel, spec) for parallel in (1, 16))
+    assert timeless(one) == timeless(many)
+    baseline, chaos = one.experiments[0].phases
+    assert (baseline.stop_reason, chaos.stop_reason) == (SEQUENTIAL_STOP, SEQUENTIAL_STOP)
+    assert (one.experiments[0].status, chaos.planned_runs) == ("weakness", 60)
+    assert len(chaos.runs) < 15
+    assert [p.decision for p in one.experiments[0].probes] == ["pass", "fail"]
 
 
 def test_base__what_was_stopped_is_not_stored_as_one(base: Report, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def base_of(experiment: Experiment, chaos: Sequence[bool] = ALWAYS) -> Experimen
 
 def watched(experiment: Experiment, base: ExperimentReport | None, runs: int = RUNS) -> Watch:
     known = report(base) if base else report(base_of(parsed()).model_copy(update={"name": "another"}))
-    return watch_suite([experiment], lambda _: runs, known)["e", "chaos"]
+    return watch_suite([experiment], lambda _: runs, POLICY, known)["e", "chaos"]
 
 
 def stopped_after(experiment: Experiment, base: ExperimentReport | None, chaos: Sequence[RunRecord]) -> int:
@@ -103,22 +103,21 @@ def test_stop__never_for_an_edited_experiment_or_without_confirmation() -> None:
     assert stopped_after(experiment, edited, records("chaos", [False] * RUNS)) == RUNS
     unconfirmed = report(base_of(experiment), policy=POLICY.model_copy(update={"confirm": "off"}))
     for known in (unconfirmed, None):
-        watch = watch_suite([experiment], lambda _: RUNS, known)["e", "chaos"]
+        watch = watch_suite([experiment], lambda _: RUNS, POLICY, known)["e", "chaos"]
         for record in records("chaos", [False] * RUNS):
             watch.add(record)
         assert watch.counted is None
 
 
 def stopped_report(experiment: Experiment, base: ExperimentReport, runs: Sequence[RunRecord]) -> ExperimentReport:
-    watches = watch_suite([experiment], lambda _: RUNS, report(base))
+    watches = watch_suite([experiment], lambda _: RUNS, POLICY, report(base))
     for record in runs:
         watches[record.experiment, record.phase].add(record)
     tally = Tally(experiment)
     for record in runs:
         if watches[record.experiment, record.phase].needs(record.index):
             tally.add(record)
-    reasons = {phase: watch.stop_reason for (_, phase), watch in watches.items()}
-    return tally.report(planned_runs=RUNS, seed=0, stop_reasons=reasons)
+    return tally.report(planned_runs=RUNS, seed=0, stops={phase: watch for (_, phase), watch in watches.items()})
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95, 1.0])

@@ -25,9 +25,9 @@ def experiment(
 ) -> Experiment:
     """Return an experiment for `module:function`; a fault that never fires and a lenient probe unless given.
 
-    It is of the public format unless `target` or `infra_errors` says more.
+    It is of the public format unless `target`, `infra_errors` or `sampling` says more.
     """
-    own = {"target", "infra_errors"} & set(spec)
+    own = {"target", "infra_errors", "sampling"} & set(spec)
     target = {"entrypoint": entrypoint, "args": spec.pop("args", {}), **spec.pop("target", {})}
     document = {
         "apiVersion": "agent-chaos-gate/v1" if own else "agentic-chaos/v1",
