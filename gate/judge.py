@@ -2,7 +2,7 @@
 
 import bisect
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol, get_args
 
@@ -116,13 +116,7 @@ class Tally:
             probe
             for phase in PHASES
             if self.phases[phase].summaries
-            for probe in self.phases[phase].probe_reports(applicable(experiment, phase), phase, experiment.confidence)
-        ]
-        probes = [
-            probe.model_copy(update={"decision": stops[probe.phase].decisions.get(probe.id)})
-            if probe.phase in stops
-            else probe
-            for probe in probes
+            for probe in self.phases[phase].probe_reports(experiment, phase, stops.get(phase))
         ]
         status, reason = _verdict(experiment, self, probes)
         return ExperimentReport(
@@ -214,12 +208,12 @@ class _PhaseTally:
                 output_tokens=so_far.output_tokens + one.output_tokens,
             )
 
-    def probe_reports(self, specs: Sequence[ProbeSpec], phase: Phase, confidence: float) -> list[ProbeReport]:
+    def probe_reports(self, experiment: Experiment, phase: Phase, stop: Stop | None) -> list[ProbeReport]:
         runs = self.counted
         reports = []
-        for at, spec in enumerate(specs):
+        for at, spec in enumerate(applicable(experiment, phase)):
             first = self.details[at]
-            interval = wilson_interval(self.passes[at], runs, confidence) if runs else None
+            interval = wilson_interval(self.passes[at], runs, experiment.confidence) if runs else None
             reports.append(
                 ProbeReport(
                     id=spec.id,
@@ -236,6 +230,7 @@ class _PhaseTally:
                     interval=None if interval is None else (interval.low, interval.high),
                     detail=first[1] if first else "",
                     min_effect=spec.min_effect,
+                    decision=stop.decisions.get(spec.id) if stop else None,
                     line=spec.line,
                 )
             )
