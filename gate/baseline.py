@@ -75,8 +75,12 @@ def record(report: Path, store: str, key: str, output: Output) -> None:
         raise UsageError(why, where=str(report), fix="run the suite without --base")
     run_id, attempt = read_run()
     with _opened(store, key) as opened:
-        opened.save(made, ref=made.ref, run_id=run_id, attempt=attempt)
-    output.note(f"stored {made.commit or report} in {store.partition(':')[2]}")
+        new = opened.save(made, ref=made.ref, run_id=run_id, attempt=attempt)
+    what = f"{made.commit or report} in {store.partition(':')[2]}"
+    output.result(
+        f"stored {what}" if new else f"already stored: {what}",
+        json.dumps({"commit": made.commit, "store": store, "new": new}),
+    )
 
 
 @click.command()

@@ -215,11 +215,11 @@ def compare(base: Path, head: Path, config: Path | None, history: Path | None, t
 @output_options
 def render(file: Path, form: str, report: Path | None, target: Path | None, output: Output) -> None:
     """Turn comparison.json, or a report.json alone, into what people or other tools read."""
-    from gate.config import read_text
+    from gate.readers import read_any, read_bytes
     from gate.render.source import read_source, render_as
 
     head = None if report is None else load_report(report)
-    source = read_source(read_text(file), str(file), head, datetime.now(UTC).date())
+    source = read_source(read_bytes(file), str(file), head, datetime.now(UTC).date(), read_any)
     text = render_as(form, source)
     if target is None:
         output.result(text, json.dumps({"text": text}))
@@ -270,11 +270,13 @@ def list_(what: str, output: Output) -> None:
 
 @cli.command()
 @click.argument("what", type=click.Choice(["experiment", "config", "report", "comparison"]), default="experiment")
-def schema(what: str) -> None:
+@output_options
+def schema(what: str, output: Output) -> None:
     """Print the JSON Schema of a kind of file, for editors."""
     from gate.schema import schema_text
 
-    click.echo(schema_text(what), nl=False)
+    text = schema_text(what).rstrip("\n")
+    output.result(text, text)
 
 
 def load_report(path: Path, policy: "Policy | None" = None) -> "Report":

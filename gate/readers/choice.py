@@ -27,15 +27,23 @@ def read_file(path: Path, policy: Policy | None = None) -> Report:
     Raises:
         InvalidFileError: it cannot be read, or `read_any` refuses it.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise InvalidFileError([f"{path}: cannot be read: {error.strerror}"]) from None
-    report = read_any(data, str(path))
+    report = read_any(read_bytes(path), str(path))
     if policy is None or report.tool.name == Tool().name:
         return report
     return report.model_copy(update={"policy": policy})
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file, at most one more than any report may have.
+
+    Raises:
+        InvalidFileError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InvalidFileError([f"{path}: cannot be read: {error.strerror}"]) from None
 
 
 def read_any(data: bytes, source: str) -> Report:

@@ -1,12 +1,17 @@
 """What an output is made of: a comparison, with head's report where that is known."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
 from gate.compare import compare
 from gate.comparison import Comparison
-from gate.errors import InvalidFileError
-from gate.report import Report, read_model, read_report
+from gate.errors import UsageError
+from gate.report import Report, read_model
+
+HEAD_BYTES = 65_536
+COMPARISON_KEYS = (b'"verdict":', b'"blocks":', b'"exit_code":')
+"""What every comparison begins with, and no report."""
 
 
 @dataclass(frozen=True)
@@ -18,20 +23,20 @@ class Source:
     alone: bool = False
 
 
-def read_source(text: str | bytes, name: str, head: Report | None, today: date) -> Source:
-    """Read a comparison or a report as untrusted input; of a report, `today` dates the comparison with no base.
+def read_source(
+    data: bytes, name: str, head: Report | None, today: date, read: Callable[[bytes, str], Report]
+) -> Source:
+    """Read a comparison, or a report with `read`, as untrusted input; `today` dates a report's comparison with no base.
 
     Raises:
-        InvalidFileError: neither of the two; it tells what is wrong with it as the one that it looks like.
+        InvalidFileError: neither of the two.
+        UsageError: `head` is given beside a report, which has no other.
     """
-    try:
-        return Source(read_model(Comparison, text, name), head)
-    except InvalidFileError as as_comparison:
-        try:
-            report = read_report(text, name)
-        except InvalidFileError as as_report:
-            looks_like_a_report = len(as_report.problems) < len(as_comparison.problems)
-            raise as_report if looks_like_a_report else as_comparison from None
+    if all(key in data[:HEAD_BYTES] for key in COMPARISON_KEYS):
+        return Source(read_model(Comparison, data, name), head)
+    report = read(data, name)
+    if head is not None:
+        raise UsageError("it is a report; only a comparison has a head report beside it", where=name)
     return Source(compare(None, report, policy=report.policy, today=today), report, alone=True)
 
 

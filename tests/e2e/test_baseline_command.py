@@ -36,6 +36,8 @@ def test_baseline__is_stored_listed_shown_fetched_and_pruned(tmp_path: Path, dou
         (tmp_path / "report.json").write_text(suite_report(commit).model_copy(update={"ref": "main"}).to_json())
         done = gate(tmp_path, double, "record", "report.json", "--store", "branch:agent-chaos-baseline")
         assert done.returncode == 0, done.stderr
+    again = gate(tmp_path, double, "record", "report.json", "--store", "branch:agent-chaos-baseline", "--json")
+    assert json.loads(again.stdout) == {"commit": NEW, "store": "branch:agent-chaos-baseline", "new": False}
     listed = gate(tmp_path, double, "baseline", "list")
     assert [line.split()[0] for line in listed.stdout.splitlines()] == [NEW[:12], OLD[:12]]
     assert "2 of 2 held" in listed.stdout

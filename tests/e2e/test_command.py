@@ -158,7 +158,7 @@ def test_compare__exit_codes(tmp_path: Path) -> None:
         pytest.param('{"schema_version": 2}', "schema_version", id="later version"),
         pytest.param('{"schema_version": NaN}', "schema_version", id="NaN"),
         pytest.param(report().to_json(), "no experiments", id="no experiments"),
-        pytest.param("[" * 100_000, "Invalid JSON", id="deep"),
+        pytest.param("[" * 100_000, "nested too deeply", id="deep"),
         pytest.param(report(experiment("e", probe(41, 40))).to_json(), "more passes than runs", id="impossible"),
         pytest.param(
             report(experiment("e", probe(4, 40)), experiment("e", probe(4, 40))).to_json(), "stands twice", id="twice"

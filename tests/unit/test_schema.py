@@ -3,11 +3,12 @@
 `--update-golden` rewrites both files.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
 import pytest
 import yaml
@@ -139,3 +140,16 @@ def test_page__its_example_is_an_experiment() -> None:
     example = page.partition("```yaml\n")[2].partition("```")[0]
     assert len(parse_experiment(example, "experiments.md").probes) == 2
     EXPERIMENTS.validate(yaml.safe_load(example))
+
+
+def commands(group: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    for own, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{name}{own} ")
+        else:
+            yield f"{name}{own}", command
+
+
+def test_json__is_an_option_of_every_command_but_that_of_the_action() -> None:
+    without = {name for name, c in commands(cli) if "--json" not in {o for p in c.params for o in p.opts}}
+    assert without == {"gate"}
