@@ -36,12 +36,14 @@ def runs_spared(experiment: ExperimentReport, phase: Phase) -> int:
     return 0
 
 
+def stopped(report: Report) -> list[str]:
+    """Return the experiments that were spared runs since their comparison with a base was decided."""
+    return [e.name for e in report.experiments if any(p.stop_reason == DECIDED_STOP for p in e.phases)]
+
+
 def why_no_base(report: Report) -> str:
     """Return why a report cannot be stored as a base; empty if it can."""
-    for experiment in report.experiments:
-        if any(phase.stop_reason == DECIDED_STOP for phase in experiment.phases):
-            return (
-                f"{experiment.name!r:.200} was stopped early because its comparison was decided: "
-                "counts that depend on a base are none themselves"
-            )
-    return ""
+    if not (names := stopped(report)):
+        return ""
+    what = "was stopped early because its comparison was decided: counts that depend on a base are none themselves"
+    return f"{names[0]!r:.200} {what}"

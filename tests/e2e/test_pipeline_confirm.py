@@ -89,7 +89,8 @@ def test_not_reproduced__does_not_block(job: Job, tmp_path: Path) -> None:
     assert comment.startswith("⚠️ **INCONCLUSIVE**")
     assert "Not reproduced" in comment
     assert "chance, or the stored base is stale" in comment
-    assert "first 0/10 (0 %), base 10/10 (100 %); run again 0/20 (0 %), base 0/20 (0 %)" in comment
+    # the third failure of ten is a regression against 10/10: the other seven runs were spared
+    assert "first 0/3 (0 %), base 10/10 (100 %); run again 0/20 (0 %), base 0/20 (0 %)" in comment
     assert job.outputs["regressions"] == "0"
 
 
@@ -102,6 +103,16 @@ def test_impossible__the_first_look_decides_and_the_comment_says_why(job: Job, t
     comment = job.double.comments(7)[0].body
     assert "could not be run again to confirm" in comment
     assert f"the commit {story.base[:12]} cannot be fetched" in comment
+
+
+def test_impossible_after_the_first_look__what_was_stopped_early_is_run_to_its_end(job: Job, tmp_path: Path) -> None:
+    story = Story(tmp_path, job.double, job, PARTS.format("ok"))
+    story.open(parts__py=PARTS.format(NOT_OK), requirements__txt="another-package\n")
+    assert job.all() == (0, 0, 1), job.log
+    assert "what was stopped early is run to its end" in str(job.log)
+    comment = job.double.comments(7)[0].body
+    assert "requirements.txt differ" in comment
+    assert "0/10 (0 %)" in comment
 
 
 def test_schedule__the_same_code_tells_that_the_provider_changed(job: Job, tmp_path: Path) -> None:
