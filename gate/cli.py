@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -99,7 +100,8 @@ def plan(
 @click.option(
     "--base",
     type=FILE,
-    help="The report to compare with: spares runs that can change no verdict, if what looks worse is then confirmed.",
+    help="The report to compare with: runs that can change no verdict are spared, and base and head are run again for "
+    "what looks worse (confirmation.json by the report).",
 )
 @output_options
 def run(
@@ -135,12 +137,14 @@ def run(
     if commit.tree.endswith(DIRTY):
         output.note(f"the report is not that of commit {commit.sha[:12]}: files have changes that are not committed")
     shown = progress(output)
-    made = run_and_report(
+    interpreter, environment = agent_python(python, here), agent_environment(list(pass_env))
+    first_look = partial(
+        run_and_report,
         experiments,
         settings,
         directory=here,
-        python=agent_python(python, here),
-        environment=agent_environment(list(pass_env)),
+        python=interpreter,
+        environment=environment,
         target=target,
         runs=runs,
         seed=seed,
@@ -148,10 +152,21 @@ def run(
         on_record=shown.add,
         on_plan=shown.plan,
         journal=journal or report.with_name("journal.jsonl"),
-        resume=resume,
         limit_s=timeout_s,
-        base=load_report(base) if base else None,
     )
+    if base is None:
+        made = first_look(base=None, resume=resume)
+    else:
+        from gate.rerun import Again, look_and_confirm
+
+        stored = load_report(base)
+        again = Again(here, stored.commit, here, interpreter, environment, target, output.note, timeout_s)
+        made, found = look_and_confirm(first_look, stored, experiments, settings, again, spare=True, resume=resume)
+        confirmation = report.with_name("confirmation.json")
+        confirmation.unlink(missing_ok=True)  # one of an earlier run would speak of other counts
+        if found is not None:
+            write(confirmation, found.to_json())
+            output.note(f"what was run again: {confirmation} (compare --confirmation)")
     write(report, made.to_json())
     output.result(render_report_terminal(made), made.to_json())
     output.note(f"report: {report}")
@@ -175,12 +190,22 @@ def progress(output: Output) -> "Progress":
 @click.argument("head", type=FILE)
 @click.option("--config", type=FILE, help="chaos-gate.yaml with `removed` and `known_findings`.")
 @click.option("--history", type=FILE, help="The stored summaries of a branch: v1/KEY/history/BRANCH.json of the store.")
+@click.option("--confirmation", type=FILE, help="What `run --base` has run again: confirmation.json.")
 @click.option("--output", "target", type=FILE, default="comparison.json", show_default=True)
 @output_options
-def compare(base: Path, head: Path, config: Path | None, history: Path | None, target: Path, output: Output) -> None:
+def compare(
+    base: Path,
+    head: Path,
+    config: Path | None,
+    history: Path | None,
+    confirmation: Path | None,
+    target: Path,
+    output: Output,
+) -> None:
     """Compare two reports under the base's policy; exit with the gate's code."""
     from gate.compare import compare as compare_reports
     from gate.config import load_config, read_text
+    from gate.confirmation import read_confirmation
     from gate.history import History
     from gate.render.terminal import render_terminal
     from gate.report import read_model
@@ -195,6 +220,7 @@ def compare(base: Path, head: Path, config: Path | None, history: Path | None, t
         removed=settings.removed,
         known_findings=settings.known_findings,
         history=read_model(History, read_text(history), str(history)).entries if history else (),
+        confirmation=read_confirmation(read_text(confirmation), str(confirmation)) if confirmation else None,
     )
     write(target, made.to_json())
     output.result(render_terminal(made, colour=output.colour), made.to_json())

@@ -9,7 +9,7 @@ from gate.confirmation import Confirmation
 from gate.findings import Pair, lost_runs, pair_up
 from gate.policy import Policy
 from gate.report import ExperimentReport, Phase, Report
-from gate.rows import Draft, acted, compare_rows, draft_rows
+from gate.rows import Draft, acted, compare_rows, draft_rows, is_sequential
 from gate.stats import exact_test, holm
 from gate.trace import MAX_RUNS
 
@@ -53,9 +53,11 @@ def _is_flagged(draft: Draft, row: Row) -> bool:
 
 
 def _is_edited(draft: Draft) -> bool:
-    """Return whether base never ran this definition of the experiment, and could."""
-    pair = draft.pair
-    return pair.base is not None and not pair.comparable and draft.head is not None and draft.head.runs > 0
+    """Return whether base never ran this definition of the experiment, and could; sequential ones need no base."""
+    pair, head = draft.pair, draft.head
+    return (
+        pair.base is not None and not pair.comparable and head is not None and head.runs > 0 and not is_sequential(head)
+    )
 
 
 def _rerun(pair: Pair, *, baseline: bool) -> Rerun:
@@ -64,14 +66,17 @@ def _rerun(pair: Pair, *, baseline: bool) -> Rerun:
     if seed is not None:
         sides = [side for side in (pair.base, pair.head) if side is not None]
         used = [run.seed for side in sides for phase in side.phases for run in phase.runs if run.seed is not None]
-        seed = max([*used, seed - 1]) + 1
+        seed = max([*used, seed + _planned_runs(pair) - 1]) + 1
     return Rerun(pair.name, _fresh_runs(pair), seed, baseline)
 
 
 def _fresh_runs(pair: Pair) -> int:
     """Return how many runs a phase has in a confirmation: reckoned from what was planned, however many came of it."""
-    planned = [phase.planned_runs for phase in pair.head.phases] if pair.head else []
-    return min(FACTOR * max(planned, default=0), MAX_RUNS)
+    return min(FACTOR * _planned_runs(pair), MAX_RUNS)
+
+
+def _planned_runs(pair: Pair) -> int:
+    return max((phase.planned_runs for phase in pair.head.phases), default=0) if pair.head else 0
 
 
 def confirm_rows(drafts: Sequence[Draft], rows: Sequence[Row], confirmation: Confirmation) -> list[Row]:

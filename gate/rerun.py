@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 from gate.commit import differing_dependencies, top_level, write_tree
+from gate.completion import stopped
 from gate.config import Budget, Config, agent_secrets
 from gate.confirm import Rerun, plan_reruns
 from gate.confirmation import Confirmation
@@ -40,6 +42,42 @@ class Again:
     limit_s: float | None = None
 
 
+class FirstLook(Protocol):
+    """Runs the suite: with `base`, without the runs that its comparison does not need; `resume` makes up for those."""
+
+    def __call__(self, *, base: Report | None, resume: bool) -> Report:
+        """Return the report of head."""
+
+
+def look_and_confirm(
+    first_look: FirstLook,
+    base: Report,
+    experiments: Sequence[Experiment],
+    config: Config,
+    again: Again,
+    *,
+    spare: bool,
+    resume: bool = False,
+) -> tuple[Report, Confirmation | None]:
+    """Run the suite, and base and head again for what looks worse; return the report and what came of the second.
+
+    With `spare`, runs that can change no verdict are left out, since fresh ones are to confirm what looks worse. Where
+    there are none, they are made up for, so that the first look decides on all runs.
+    """
+    head = first_look(base=base if spare else None, resume=resume)
+    confirmation = confirm(base, head, experiments, config, again)
+    if confirmation is not None and stopped(head) and _wants_full_counts(confirmation):
+        again.say("what was stopped early is run to its end, since not all of it can be confirmed")
+        head = first_look(base=None, resume=True)
+    return head, confirmation
+
+
+def _wants_full_counts(confirmation: Confirmation) -> bool:
+    """Return whether the first look has to decide, and can still be completed: not once the budget is used up."""
+    failed = bool(confirmation.reason or confirmation.impossible)
+    return failed and BUDGET_STOP not in confirmation.impossible.values()
+
+
 def confirm(
     base: Report, head: Report, experiments: Sequence[Experiment], config: Config, again: Again
 ) -> Confirmation | None:
@@ -64,6 +102,8 @@ def confirm(
 
 def _prepare_tree(again: Again, folder: Path) -> Path:
     """Write base's tree into a folder; return the root of the one that it takes the place of."""
+    if not again.commit:
+        raise BrokenEnvironmentError("the base report names no commit")
     root = top_level(again.directory)
     directory = PurePosixPath(again.directory.relative_to(root))
     sides = (again.repository, again.commit), (root, "HEAD")

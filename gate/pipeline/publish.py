@@ -93,9 +93,10 @@ def _read_confirmation(state: State, path: Path) -> Confirmation:
     if not is_plain_file(path):
         return Confirmation(reason=state.unconfirmable or "nothing was run again")
     found = read_confirmation(path.read_bytes(), str(path))
-    commits = {(report.commit, name) for report, name in ((found.base, "base"), (found.head, "head")) if report}
-    allowed = {(state.head_sha, "head"), *((c, n) for c, n in commits if n == "base" and not state.confirm_commit)}
-    if not commits <= allowed | {(state.confirm_commit, "base")}:
+    # a fork's run says itself which base it was; its counts are its word as well
+    base = found.base.commit if found.base and state.confirm_commit else state.confirm_commit
+    head = found.head.commit if found.head else state.head_sha
+    if (base, head) != (state.confirm_commit, state.head_sha):
         return Confirmation(reason="what was run again are other commits")
     return found
 

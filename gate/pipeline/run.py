@@ -4,18 +4,18 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from gate.completion import stopped
 from gate.config import GitHubJob, agent_environment, agent_python, load_config
 from gate.confirmation import Confirmation
 from gate.errors import BrokenEnvironmentError, ExitCode, InvalidFileError
 from gate.merge import merge_reports
 from gate.pipeline.step import BASE_REPOSITORY, State, Step, clear_folder, is_plain_file
 from gate.readers import read_file
-from gate.report import BUDGET_STOP, DIRTY, Report, Tool, read_report
-from gate.rerun import Again, confirm
+from gate.report import DIRTY, Report, Tool, read_report
+from gate.rerun import Again, look_and_confirm
 from gate.suite import Commit, git_commit, load_experiments, match_files, run_and_report
 
 T = TypeVar("T")
@@ -56,50 +56,37 @@ def _run_suite(step: Step, state: State) -> tuple[Report, Confirmation | None]:
     config = config.model_copy(update={"policy": state.policy})
     experiments = load_experiments(inputs.experiments or config.experiments, inputs.directory, step.say)
     python, environment = agent_python(inputs.python, inputs.directory), agent_environment(inputs.pass_env)
-    with tempfile.TemporaryDirectory(prefix="chaos-gate-") as folder:
-
-        def look(base: Report | None, *, resume: bool = False) -> Report:
-            return run_and_report(
-                experiments,
-                config,
-                directory=directory,
-                python=python,
-                environment=environment,
-                target=inputs.target or None,
-                runs=inputs.runs,
-                seed=None,
-                commit=commit,
-                on_record=lambda _: None,
-                journal=Path(folder, "journal.jsonl"),
-                resume=resume,
-                base=base,
-            )
-
+    target = inputs.target or None
+    with tempfile.TemporaryDirectory(prefix="chaos-gate-journal-") as folder:
+        first_look = partial(
+            run_and_report,
+            experiments,
+            config,
+            directory=directory,
+            python=python,
+            environment=environment,
+            target=target,
+            runs=inputs.runs,
+            seed=None,
+            commit=commit,
+            on_record=lambda _: None,
+            journal=Path(folder, "journal.jsonl"),
+        )
         if not state.confirm_commit:
-            return look(None), None
+            return first_look(base=None, resume=False), None
         base_path, fetched = step.state / "base.json", step.state / BASE_REPOSITORY
         base = read_report(base_path.read_bytes(), str(base_path))
-        report = look(None if state.record_ref else base)  # what is to be a base itself has all its runs
         again = Again(
             repository=fetched if fetched.exists() else directory,
             commit=state.confirm_commit,
             directory=directory,
             python=python,
             environment=environment,
-            target=inputs.target or None,
+            target=target,
             say=step.say,
         )
-        confirmation = confirm(base, report, experiments, config, again)
-        if confirmation is not None and stopped(report) and _wants_full_counts(confirmation):
-            step.say("what was stopped early is run to its end, since not all of it can be confirmed")
-            report = look(None, resume=True)
-        return report, confirmation
-
-
-def _wants_full_counts(confirmation: Confirmation) -> bool:
-    """Return whether the first look has to decide, and can still be completed: not once the budget is used up."""
-    failed = bool(confirmation.reason or confirmation.impossible)
-    return failed and BUDGET_STOP not in confirmation.impossible.values()
+        # what becomes a base itself has all its runs
+        return look_and_confirm(first_look, base, experiments, config, again, spare=not state.record_ref)
 
 
 def _merge(step: Step, state: State) -> Report:

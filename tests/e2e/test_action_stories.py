@@ -58,6 +58,7 @@ def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_
         assert comment.body.startswith("❌ **FAIL**")
         assert "`control-guardrail-outage` · `fails_closed(guardrail*, send_*)`" in comment.body
         assert "blocks" in comment.body
+        assert "confirmed by running base and head again" in comment.body
         [check] = double.check_runs(weak)
         assert check.conclusion == "failure"
         assert len(double.comments(7)) == 1

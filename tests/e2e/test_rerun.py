@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from gate.commit import fetch_commit, has_commit
+from gate.comparison import Comparison
 from gate.config import Budget, Config, RunConfig, agent_environment
-from gate.confirmation import Confirmation
+from gate.confirmation import Confirmation, read_confirmation
 from gate.errors import BrokenEnvironmentError
-from gate.report import Report
+from gate.report import Report, read_model, read_report
 from gate.rerun import Again, confirm
 from gate.suite import git_commit, load_experiments, run_and_report
 from tests.steps import SAYS_OK, git
@@ -246,6 +247,34 @@ def test_fetch__from_a_shallow_clone_leaves_it_alone(repository: Repository, tmp
     assert not any(b"t0ken" in data or b"dDBrZW4" in data for data in snapshot(extra).values())
     with pytest.raises(BrokenEnvironmentError, match="111111111111 cannot be fetched"):
         fetch_commit(extra, repository.path.as_uri(), "1" * 40, "")
+
+
+def command(repository: Repository, *arguments: str) -> int:
+    program = [str(Path(sys.executable).with_name("agent-chaos-gate")), *arguments, "--quiet"]
+    return subprocess.run(program, cwd=repository.path, check=False).returncode
+
+
+def test_command__a_local_user_gets_the_same(repository: Repository, tmp_path: Path) -> None:
+    files = {name: str(tmp_path / f"{name}.json") for name in ("base", "head", "confirmation", "comparison")}
+    run = ("run", "--python", sys.executable, "--report")
+    assert command(repository, *run, files["base"]) == 0
+    repository.commit(parts__py=PARTS.format(NOT_OK))
+    assert command(repository, *run, files["head"], "--base", files["base"]) == 0
+    compare = ("compare", files["base"], files["head"], "--output", files["comparison"])
+    assert command(repository, *compare, "--confirmation", files["confirmation"]) == 1
+    made = read_model(Comparison, Path(files["comparison"]).read_text(), "comparison.json")
+    assert {(r.verdict, r.decided_by) for r in made.rows} == {("regressed", "confirmation")}
+
+
+def test_command__what_cannot_be_confirmed_is_decided_on_all_runs(repository: Repository, tmp_path: Path) -> None:
+    base, head = str(tmp_path / "base.json"), str(tmp_path / "head.json")
+    run = ("run", "--python", sys.executable, "--report")
+    assert command(repository, *run, base) == 0
+    repository.commit(parts__py=PARTS.format(NOT_OK), uv__lock="other")
+    assert command(repository, *run, head, "--base", base) == 0
+    made = read_report(Path(head).read_text(), head)
+    assert [len(phase.runs) for phase in made.experiments[0].phases] == [10, 10]
+    assert "uv.lock" in read_confirmation((tmp_path / "confirmation.json").read_text(), "confirmation.json").reason
 
 
 FINDER = """
