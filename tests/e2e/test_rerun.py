@@ -4,8 +4,10 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +249,26 @@ def test_fetch__from_a_shallow_clone_leaves_it_alone(repository: Repository, tmp
     assert not any(b"t0ken" in data or b"dDBrZW4" in data for data in snapshot(extra).values())
     with pytest.raises(BrokenEnvironmentError, match="111111111111 cannot be fetched"):
         fetch_commit(extra, repository.path.as_uri(), "1" * 40, "")
+
+
+def test_fetch__gives_the_token_to_the_repository_asked_for(tmp_path: Path) -> None:
+    seen = []
+
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers["Authorization"])
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(BrokenEnvironmentError) as raised:
+            fetch_commit(tmp_path / "base.git", f"http://127.0.0.1:{server.server_port}/o/r", "1" * 40, "t0ken")
+        server.shutdown()
+    assert seen[0] == "basic eC1hY2Nlc3MtdG9rZW46dDBrZW4="  # x-access-token:t0ken
+    assert "t0ken" not in str(raised.value)
 
 
 def command(repository: Repository, *arguments: str) -> int:
