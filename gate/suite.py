@@ -142,12 +142,14 @@ def run_and_report(
     limit_s: float | None = None,
     base: Report | None = None,
     on_plan: Callable[[Mapping[tuple[str, Phase], int], Mapping[tuple[str, Phase], int]], None] | None = None,
+    on_end: Callable[[str, Phase], None] = lambda _name, _phase: None,
 ) -> Report:
     """Run every experiment, keep a journal, and return the report that the journal makes.
 
     `journal` is where it stays (default: nowhere); `resume` goes on with the one that is there. `limit_s` is how long
     a run may take whatever the files say. With a `base` whose policy has regressions confirmed, phases stop once their
-    comparison with it is decided. `on_plan` gets the number of runs per experiment and phase, planned and done before.
+    comparison with it is decided. `on_plan` gets the number of runs per experiment and phase, planned and done before,
+    `on_end` the phases that turn out to need no more.
 
     Raises:
         UsageError: more runs than a report can hold, or the journal to go on with belongs to another suite or commit,
@@ -180,15 +182,17 @@ def run_and_report(
         if on_plan is not None:
             planned = Counter(p.key[:2] for p in plan(experiments, settings))
             on_plan(planned, Counter((name, phase) for name, phase, _ in done))
+        watches = watch_suite(experiments, settings.runs_of, config.policy, base)
         with opened:
 
             def keep(records: Sequence[RunRecord]) -> None:
                 opened.append(*records)
                 for record in records:
                     on_record(record)
+                    if watches[record.experiment, record.phase].counted is not None:
+                        on_end(record.experiment, record.phase)
 
             earlier = read_records(path) if done else ()
-            watches = watch_suite(experiments, settings.runs_of, config.policy, base)
             run_suite(experiments, settings, on_records=keep, watches=watches, earlier=earlier)
         tallies = {e.name: Tally(e) for e in experiments}
         watches = watch_suite(experiments, settings.runs_of, config.policy, base)

@@ -61,7 +61,7 @@ class Progress:
             return
         row.done += 1
         row.failed += is_failure(record)
-        self._tokens += record.tokens
+        self._tokens += 0 if record.shared_with else record.tokens
         self._new += 1
         now = self._clock()
         if self._live:
@@ -69,11 +69,23 @@ class Progress:
                 self._draw()
                 self._shown = now
         elif row.done == row.planned:
-            self._write(f"{_plain(record.experiment)} {record.phase}: {_counts(row)}; {self._summary()}\n")
-            self._shown = now
+            self._say(record.experiment, record.phase, row)
         elif now - self._shown >= LINE_EVERY_S:
             self._write(f"{self._summary()}\n")
             self._shown = now
+
+    def end(self, experiment: str, phase: Phase) -> None:
+        """Take that a phase needs no further run; some may still be under way."""
+        row = self._rows[experiment, phase]
+        ended, row.planned = row.planned > row.done, row.done
+        if self._live:
+            self._draw()
+        elif ended:
+            self._say(experiment, phase, row)
+
+    def _say(self, experiment: str, phase: Phase, row: _Row) -> None:
+        self._write(f"{_plain(experiment)} {phase}: {_counts(row)}; {self._summary()}\n")
+        self._shown = self._clock()
 
     @property
     def _left(self) -> int:

@@ -111,3 +111,34 @@ def test_terminal__of_80_columns_shows_both_phases_whole() -> None:
     name = "a-name-that-is-longer-than-what-there-is-room-for"
     progress.plan({(name, "baseline"): 40, (name, "chaos"): 40}, {})
     assert screen.shown[0].endswith("…  baseline 0/40   chaos 0/40")
+
+
+def test_phase__that_needs_no_more_runs_is_done() -> None:
+    progress, screen, _ = made()
+    progress.plan({("one", "chaos"): 40, ("two", "chaos"): 2}, {})
+    for index in range(3):
+        progress.add(record(index))
+    progress.end("one", "chaos")
+    assert "3/3" in screen.shown[0]
+    assert screen.shown[-1].startswith("3/5 runs")
+    progress.add(record(3))  # was under way
+    progress.end("one", "chaos")
+    assert "4/4" in screen.shown[0]
+
+
+def test_log__says_once_that_a_phase_needs_no_more_runs() -> None:
+    progress, screen, _ = made(live=False)
+    progress.plan({("one", "chaos"): 40}, {})
+    for index in range(3):
+        progress.add(record(index))
+        if index:
+            progress.end("one", "chaos")
+    assert [line.split(";")[0] for line in screen.shown if line.startswith("one")] == ["one chaos: 2/2"]
+
+
+def test_tokens__of_a_shared_run_are_counted_once() -> None:
+    progress, screen, _ = made()
+    progress.plan({("one", "baseline"): 1, ("two", "baseline"): 1}, {})
+    progress.add(record(0, "baseline", tokens=100))
+    progress.add(record(0, "baseline", name="two", tokens=100).model_copy(update={"shared_with": "one"}))
+    assert "100 tokens" in screen.shown[-1]
