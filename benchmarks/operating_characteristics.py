@@ -131,7 +131,7 @@ def run(
             tally.report(
                 planned_runs=SETTINGS.runs_of(tally.experiment),
                 seed=tally.experiment.seed,
-                stop_reasons={"chaos": watches[name, "chaos"].stop_reason},
+                stops={"chaos": watches[name, "chaos"]},
             )
             for name, tally in tallies.items()
         ],

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gate import stats
 from gate.comparison import Row, Screen
 from gate.completion import Table
 from gate.confirmation import Confirmation
@@ -10,7 +11,6 @@ from gate.findings import Pair, lost_runs, pair_up
 from gate.policy import Policy
 from gate.report import ExperimentReport, Phase, Report
 from gate.rows import Draft, acted, compare_rows, draft_rows, is_sequential
-from gate.stats import exact_test, holm
 from gate.trace import MAX_RUNS
 
 FACTOR = 2
@@ -88,8 +88,8 @@ def confirm_rows(drafts: Sequence[Draft], rows: Sequence[Row], confirmation: Con
     due = {at: draft for at, draft in enumerate(drafts) if is_due(draft, rows[at])}
     fresh = {at: _fresh_table(draft, confirmation) for at, draft in due.items()}
     tables = {at: table for at, table in fresh.items() if not isinstance(table, str)}
-    worse = holm(exact_test(*table) for table in tables.values())
-    better = holm(exact_test(x2, n2, x1, n1) for x1, n1, x2, n2 in tables.values())
+    worse = stats.holm(stats.exact_test(*table) for table in tables.values())
+    better = stats.holm(stats.exact_test(x2, n2, x1, n1) for x1, n1, x2, n2 in tables.values())
     left = any(_is_flagged(due[at], rows[at]) for at in due.keys() - tables.keys())
     families = 2 if tables and left else 1
     decided = list(rows)

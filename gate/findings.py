@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from gate import stats
 from gate.comparison import Counts, CriticalFinding, Missing, Notice, Row, StatusChange
 from gate.judge import MAX_INFRA, UNCOUNTED, below_threshold, violated
 from gate.policy import LONGEST_ACCEPTED, ExperimentPolicy, KnownFinding, Policy, Removed, Severity
 from gate.report import ExperimentReport, FaultReport, Phase, ProbeReport, Report
-from gate.stats import exact_test
 
 SILENCED_LEVEL = 0.001
 """Below this chance, a fault that acts in fewer runs of head than of base is no luck."""
@@ -88,7 +88,7 @@ def _fewer_fired(base: ExperimentReport, head: ExperimentReport) -> list[tuple[F
         (b, h)
         for b, h in zip(base.faults, head.faults, strict=False)
         if b.runs_fired > 0
-        and exact_test(min(b.runs_fired, runs[0]), runs[0], min(h.runs_fired, runs[1]), runs[1]) <= SILENCED_LEVEL
+        and stats.exact_test(min(b.runs_fired, runs[0]), runs[0], min(h.runs_fired, runs[1]), runs[1]) <= SILENCED_LEVEL
     ]
 
 
@@ -152,7 +152,7 @@ def find_critical(pairs: list[Pair], known_findings: Sequence[KnownFinding], tod
 
 def _chance(base: ProbeReport, head: ProbeReport) -> float:
     """Return how likely head would have got so many of the failures that the two sides share, by chance (Fisher)."""
-    return exact_test(base.passes, base.runs, head.passes, head.runs, test="fisher")
+    return stats.exact_test(base.passes, base.runs, head.passes, head.runs, test="fisher")
 
 
 def stricter_severity(base: ProbeReport | None, head: ProbeReport | None) -> Severity:

@@ -3,22 +3,13 @@
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
+from gate import stats
 from gate.comparison import Counts, DecidedBy, Row, RowVerdict
 from gate.completion import Table, at_best, at_worst, runs_spared, swapped
 from gate.experiment import ProbeSpec
 from gate.findings import Key, Pair, counts, measured, stricter_severity
 from gate.policy import ExperimentPolicy, Policy
 from gate.report import ExperimentReport, Phase, ProbeReport
-from gate.stats import (
-    exact_power,
-    exact_test,
-    noninferiority_boundary,
-    noninferiority_test,
-    rejection_boundary,
-    runs_to_settle,
-    smallest_visible_drop,
-    step_down,
-)
 
 MAX_PLANNED_RUNS = 2_000
 """No more runs than this are suggested to settle a row."""
@@ -91,7 +82,7 @@ class Draft:
         verdict = _tested(self, worst, dropped, rose, figures)
         planned = _planned(worst, self.claims) if verdict == "inconclusive" else _Planned()
         update = {**asdict(figures), **asdict(planned), "adjusted_p_value": dropped, "decided_by": decided_by}
-        update |= {"p_value": exact_test(*at_best(table, spared)), "spared": spared}
+        update |= {"p_value": stats.exact_test(*at_best(table, spared)), "spared": spared}
         update |= {"base": Counts(passes=x1, runs=n1), "head": Counts(passes=x2, runs=n2)}
         return _row(self, verdict).model_copy(update={**update, "small_drop": verdict == "small_drop"})
 
@@ -118,7 +109,7 @@ def _decided(draft: Draft, table: Table, dropped: float, rose: float, decided_by
     One that was stopped because it looks worse, to be confirmed, never got the runs that a correction asks for: until
     it is confirmed it stands as if alone.
     """
-    alone = exact_test(*at_best(table, draft.spared))
+    alone = stats.exact_test(*at_best(table, draft.spared))
     if draft.spared and alone <= draft.claims.alpha < dropped:
         dropped, decided_by = alone, "exact_test"
     return draft.tested(table, dropped, rose, decided_by, spared=draft.spared)
@@ -147,8 +138,8 @@ def acted(experiment: ExperimentReport) -> bool:
 def _family(tables: list[Table]) -> list[float]:
     """Return p-values adjusted for the family: a family of one is tested alone, which is the more powerful test."""
     if len(tables) == 1:
-        return [exact_test(*tables[0])]
-    return step_down(tables)
+        return [stats.exact_test(*tables[0])]
+    return stats.step_down(tables)
 
 
 def _untested(draft: Draft) -> RowVerdict:
@@ -201,13 +192,13 @@ class _Figures:
 @lru_cache(maxsize=65536)
 def _figures(table: Table, claims: Claims) -> _Figures:
     x1, n1, _, n2 = table
-    pass_at = noninferiority_boundary(n1, n2, min_effect=claims.min_effect, beta=1 - claims.power)[x1]
-    fail_at = rejection_boundary(n1, n2, alpha=claims.alpha)[x1]
+    pass_at = stats.noninferiority_boundary(n1, n2, min_effect=claims.min_effect, beta=1 - claims.power)[x1]
+    fail_at = stats.rejection_boundary(n1, n2, alpha=claims.alpha)[x1]
     rate = x1 / n1
-    seen = exact_power(n1, n2, rate, max(0.0, rate - claims.min_effect), alpha=claims.alpha) if x1 else None
+    seen = stats.exact_power(n1, n2, rate, max(0.0, rate - claims.min_effect), alpha=claims.alpha) if x1 else None
     return _Figures(
-        p_value=exact_test(*table),
-        noninferiority_p_value=noninferiority_test(*table, min_effect=claims.min_effect),
+        p_value=stats.exact_test(*table),
+        noninferiority_p_value=stats.noninferiority_test(*table, min_effect=claims.min_effect),
         power=seen,
         pass_at=pass_at if pass_at <= n2 else None,
         fail_at=fail_at if fail_at >= 0 else None,
@@ -226,8 +217,8 @@ class _Planned:
 def _planned(table: Table, claims: Claims) -> _Planned:
     x1, n1, _, n2 = table
     return _Planned(
-        smallest_visible_drop=smallest_visible_drop(x1, n1, n2, alpha=claims.alpha, power=claims.power),
-        runs_needed=runs_to_settle(
+        smallest_visible_drop=stats.smallest_visible_drop(x1, n1, n2, alpha=claims.alpha, power=claims.power),
+        runs_needed=stats.runs_to_settle(
             *table,
             alpha=claims.alpha,
             min_effect=claims.min_effect,

@@ -6,6 +6,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
+from gate import stats
 from gate.errors import UsageError
 from gate.experiment import Experiment, ProbeSpec
 from gate.judge import MAX_INFRA, UNCOUNTED, applicable, is_below, is_violated
@@ -22,7 +23,6 @@ from gate.report import (
     RunRecord,
 )
 from gate.rows import Claims, acted
-from gate.stats import Sprt, noninferiority_boundary, rejection_boundary, threshold_verdict
 
 Key = tuple[str, Phase]
 """Name of an experiment, and its phase."""
@@ -122,16 +122,16 @@ class Bar:
         """Return all that a report and a comparison would say of these counts."""
         said: list[object] = [is_below(passes, runs, self.threshold)]
         if self.require_confidence and self.threshold < 1:
-            said.append(threshold_verdict(passes, runs, self.threshold, self.confidence))
+            said.append(stats.threshold_verdict(passes, runs, self.threshold, self.confidence))
         if self.critical_threshold is not None:
             said.append(is_violated(passes, runs, self.critical_threshold, self.confidence))
         if self.base is not None:
             x1, n1 = self.base
             alpha, beta = self.claims.alpha, 1 - self.claims.power
             said += [
-                passes <= rejection_boundary(n1, runs, alpha=alpha)[x1],
-                passes >= noninferiority_boundary(n1, runs, min_effect=self.claims.min_effect, beta=beta)[x1],
-                x1 <= rejection_boundary(runs, n1, alpha=alpha)[passes],
+                passes <= stats.rejection_boundary(n1, runs, alpha=alpha)[x1],
+                passes >= stats.noninferiority_boundary(n1, runs, min_effect=self.claims.min_effect, beta=beta)[x1],
+                x1 <= stats.rejection_boundary(runs, n1, alpha=alpha)[passes],
             ]
         return tuple(said)
 
@@ -140,11 +140,11 @@ class Sequential:
     """Follows one phase by a sequential test of the threshold of each of its probes."""
 
     def __init__(self, experiment: Experiment, phase: Phase, policy: Policy, planned_runs: int) -> None:
-        self._tests: dict[str, Sprt] = {}
+        self._tests: dict[str, stats.Sprt] = {}
         for spec in applicable(experiment, phase):
             claims = Claims.of(policy, experiment.policy, spec)
             try:
-                self._tests[spec.id] = Sprt(
+                self._tests[spec.id] = stats.Sprt(
                     spec.threshold, claims.min_effect, alpha=claims.alpha, beta=1 - claims.power, max_runs=planned_runs
                 )
             except ValueError as error:

@@ -152,6 +152,13 @@ def test_import__does_not_load_what_starts_slowly(name: str, heavy: str) -> None
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_import__what_runs_a_suite_starts_without_numpy() -> None:
+    code = (
+        "import sys, gate.rerun, gate.suite, gate.pipeline.prepare, gate.pipeline.run; sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_import__of_what_is_not_there_is_an_error() -> None:
     with pytest.raises(ImportError, match="no_such_test"):
         from gate.stats import no_such_test  # type: ignore[attr-defined]  # noqa: F401 (it must fail)
