@@ -24,7 +24,7 @@ demo: setup
 	$(BIN)/agent-chaos-gate demo --output demo-output
 
 test: setup lint
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not browser"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not browser"
 
 test-browser: setup
 	test -x /usr/bin/chromium || test "$$(id -u)" != 0 || { apt-get update && apt-get install --yes --no-install-recommends chromium; }
