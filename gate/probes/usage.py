@@ -66,15 +66,15 @@ def _counts(usage: dict[Any, Any]) -> tuple[int, int] | None:
     if not entered and not left:
         total = _first(usage, "total_tokens")
         left = left if total is None else total
-    return None if entered is None and left is None else (entered or 0, left or 0)
+    return None if entered is None and left is None else (int(entered or 0), int(left or 0))
 
 
-def _first(usage: dict[Any, Any], *keys: str) -> int | None:
+def _first(usage: dict[Any, Any], *keys: str) -> float | None:
     return next((count for key in keys if (count := _count(usage.get(key))) is not None), None)
 
 
-def _count(value: Any) -> int | None:
-    """Return a number of tokens, whole and within [0, MOST_TOKENS]; None for what is not a number."""
+def _count(value: Any) -> float | None:
+    """Return a number of tokens within [0, MOST_TOKENS]; None for what is not a number."""
     if isinstance(value, str):
         digits = value.strip()
         return min(int(digits[:20]), MOST_TOKENS) if digits.isascii() and digits.isdigit() else None
@@ -82,4 +82,4 @@ def _count(value: Any) -> int | None:
         return None
     if isinstance(value, float) and math.isnan(value):
         return None
-    return int(min(max(value, 0), MOST_TOKENS))
+    return min(max(value, 0), MOST_TOKENS)

@@ -237,6 +237,7 @@ def test_cost_within__parameters_make_sense(params: dict[str, Any]) -> None:
         ({"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}, (3, 4)),
         ({"input_tokens": 3, "output_tokens": 4}, (3, 4)),
         ({"total_tokens": 7}, (0, 7)),
+        ({"completion_tokens": 0.5, "total_tokens": 7}, (0, 0)),  # as the public package reads it
         ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 7}, (0, 7)),
         ({"input_tokens": 3, "cache_read_input_tokens": 100}, (3, 0)),
         ({"input_tokens": None, "prompt_tokens": 3}, (3, 0)),

@@ -86,6 +86,8 @@ def kills_its_sibling() -> str:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
         for sibling in {int(pid) for pid in children} - {os.getpid()}:
             os.kill(sibling, signal.SIGKILL)
+            while ") Z " not in Path(f"/proc/{sibling}/stat").read_text() and time.monotonic() < deadline:
+                time.sleep(0.001)
             return "killed"
     return "alone"
 
