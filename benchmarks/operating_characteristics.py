@@ -113,7 +113,7 @@ def run(
 ) -> Report:
     """Return the report of simulated agents with these pass rates, scheduled as the engine schedules real ones."""
     rate = dict(zip((e.name for e in experiments), rates, strict=True))
-    watches = watch_suite(experiments, SETTINGS.runs_of, base)
+    watches = watch_suite(experiments, SETTINGS.runs_of, POLICY, base)
     scheduler = Scheduler(plan(experiments, SETTINGS), watches)
     tallies = {e.name: Tally(e) for e in experiments}
     while turn := scheduler.next():
