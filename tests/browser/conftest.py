@@ -12,7 +12,7 @@ from tests.browser.chromium import BINARY, Chromium, chromium
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """Return a running Chromium."""
     if not BINARY.exists():
-        pytest.skip(f"needs {BINARY}: make test-browser")
+        pytest.fail(f"needs {BINARY}: make test-browser")
     with chromium(tmp_path_factory.mktemp("profile")) as started:
         yield started
 
