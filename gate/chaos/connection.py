@@ -19,21 +19,14 @@ class GoneError(Exception):
 
 
 class Connection:
-    """One thread's way to the gate. `points`: where faults act in this run."""
+    """A way to the gate, for one thread of one process."""
 
-    def __init__(self, path: str, token: str) -> None:
+    def __init__(self, connected: socket.socket) -> None:
         self.pid = os.getpid()
         self.busy = False
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self.socket.connect(path)
-        except (FileNotFoundError, ConnectionRefusedError):
-            raise GoneError from None
-        self.inode = os.fstat(self.socket.fileno()).st_ino
+        self.socket = connected
+        self.inode = os.fstat(connected.fileno()).st_ino
         self.buffer = b""
-        # the answer also says that the gate has taken this connection, so that nothing sent over it can get lost
-        hello = self.ask({"op": "hello", "run": token, "pid": self.pid})
-        self.points: frozenset[str] = frozenset(hello["points"])
 
     def intact(self) -> bool:
         """Return whether the descriptor is still ours: agents close what they do not know, and numbers are reused."""
@@ -70,6 +63,20 @@ class Connection:
             self.socket.close()
         else:
             self.socket.detach()
+
+
+def connect(path: str) -> Connection:
+    """Return a new connection to the gate.
+
+    Raises:
+        GoneError: nobody listens.
+    """
+    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connected.connect(path)
+    except (FileNotFoundError, ConnectionRefusedError):
+        raise GoneError from None
+    return Connection(connected)
 
 
 def give_up(error: OSError) -> NoReturn:

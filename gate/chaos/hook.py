@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gate.chaos import errors
-from gate.chaos.connection import Connection, GoneError, give_up
+from gate.chaos.connection import Connection, GoneError, connect, give_up
 from gate.chaos.wire import DEPTH_LIMIT, Encoder, cut, decode
 
 SOCKET = "CHAOS_GATE_SOCKET"
@@ -49,7 +49,7 @@ class Redirect(Exception):  # noqa: N818 (control flow, not an error)
 
 
 class Run:
-    """The run this process belongs to."""
+    """The run this process belongs to. `points`: where faults act in it, None while that is not known."""
 
     def __init__(self, path: str, token: str) -> None:
         self.path, self.token = path, token
@@ -152,9 +152,15 @@ class Run:
         return reply
 
     def _connect(self) -> Connection:
-        connection = Connection(self.path, self.token)
-        self.points = connection.points
+        connection = connect(self.path)
+        # the answer also says that the gate has taken this connection, so that nothing sent over it can get lost
+        hello = connection.ask({"op": "hello", "run": self.token})
+        self.points = frozenset(hello["points"])
         return connection
+
+    def take(self, connection: Connection, points: list[str]) -> None:
+        """Have this thread go on with a connection over which the gate has ordered the run."""
+        self._local.connection, self.points = connection, frozenset(points)
 
     def close(self) -> None:
         """Close this thread's connection."""

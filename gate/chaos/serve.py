@@ -12,9 +12,11 @@ import select
 import socket
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any, NoReturn
 
-from gate.chaos import instrument, judges, process, tree
+from gate.chaos import hook, instrument, judges, process, tree
+from gate.chaos.connection import Connection, GoneError, connect
 from gate.chaos.target import Find, explain_import, flush, resolve, run_target
 from gate.chaos.wire import dumps
 
@@ -25,6 +27,8 @@ OUTPUT_LIMIT = 8_000
 FILE_SIZE_LIMIT = 1 << 30
 _STAND_IN = os.path.join(os.path.dirname(__file__), "standin")  # noqa: PTH118, PTH120 (pathlib is slow to import)
 _CHUNK = 1 << 16
+WARM_UPS = 16
+"""Enough for CPython to have adapted its code (PEP 659)."""
 _PIPE = 1 << 15
 
 
@@ -50,13 +54,19 @@ def main(path: str, worker: str, entrypoint: str, isolation: str) -> None:
     if problem:
         _tell(control, {"op": "broken", "traceback": problem})
         return
+
+    def carry_out(child: int) -> None:
+        with contextlib.suppress(GoneError):  # the gate needs no further process
+            _carry_out(connect(path), path, worker, child, find)
+
     if isolation == "none":
-        _serve_here(control, path, find)
+        _serve_here(control, carry_out)
         return
+    _warm_up()
     gc.collect()
     gc.freeze()
     process.outlive_parent()
-    _Worker(control, path, find).serve()
+    _Worker(control, carry_out).serve()
 
 
 def _try(find: Find) -> str:
@@ -92,15 +102,29 @@ def _try_in_child(find: Find) -> str:
     return problem if tried else "the import ended the process"
 
 
-def _serve_here(control: socket.socket, path: str, find: Find) -> None:
+def _serve_here(control: socket.socket, carry_out: Callable[[int], None]) -> None:
     """Carry runs out one after the other in this process."""
     _tell(control, {"op": "ready"})
     with control.makefile("r", encoding="ascii") as lines:
-        for line in lines:
-            job = json.loads(line)
-            if job["op"] == "run":
-                run_target(find, path, job)
-                _tell(control, {"op": "exited", "run": job["run"], "status": 0, "tail": ""})
+        for child, _line in enumerate(lines):
+            carry_out(child)
+            _tell(control, {"op": "exited", "child": child, "status": 0, "tail": ""})
+
+
+def _carry_out(connection: Connection, path: str, worker: str, child: int, find: Find) -> None:
+    """Tell the gate that a process is there, and carry out what it orders."""
+    order = connection.ask({"op": "idle", "worker": worker, "child": child})
+    run_target(find, path, order, connection)
+
+
+def _warm_up() -> None:
+    """Carry out runs of nothing: what Python writes into code that is new to it, no fork has to write again."""
+    order = dumps({"run": "", "points": [], "environment": {hook.RUN: "", hook.SEED: ""}, "arguments": {}})
+    for _ in range(WARM_UPS):
+        ours, theirs = socket.socketpair()
+        with theirs:
+            theirs.sendall(order.encode("ascii") + b"\n")
+            _carry_out(Connection(ours), "", "", 0, lambda: int)
 
 
 def _limit(which: int, value: int) -> None:
@@ -115,22 +139,15 @@ def _tell(control: socket.socket, message: dict[str, Any]) -> None:
 
 
 class _Child:
-    """A run's process, seen from the worker; `run` is empty while it waits for its order."""
+    """A process for one run, seen from the worker."""
 
-    def __init__(self, pid: int, output: int, order: int) -> None:
-        self.run, self.pid, self.output, self.order = "", pid, output, order
+    def __init__(self, number: int, pid: int, output: int) -> None:
+        self.number, self.pid, self.output = number, pid, output
         try:
             self.handle = os.pidfd_open(pid)
         except OSError:  # a sandbox without it
             self.handle = -1
-        self.silent = False
         self.tail = b""
-
-    def begin(self, run: str, order: bytes) -> None:
-        """Have it carry a run out."""
-        self.run = run
-        with contextlib.suppress(BrokenPipeError), open(self.order, "wb") as pipe:  # noqa: PTH123 (a descriptor)
-            pipe.write(order)  # if something has killed it meanwhile, that is how the run ended
 
     def drain(self) -> bool:
         """Read some of its output; return whether there may be more right now."""
@@ -138,7 +155,6 @@ class _Child:
             data = os.read(self.output, _CHUNK)
         except BlockingIOError:
             return False
-        self.silent = not data
         self.tail = (self.tail + data)[-OUTPUT_LIMIT:]
         return bool(data)
 
@@ -149,132 +165,124 @@ class _Child:
 
 
 class _Worker:
-    def __init__(self, control: socket.socket, path: str, find: Find) -> None:
-        self.control, self.path, self.find = control, path, find
+    """Forks when it is told to, and reports how each process ended; the order for a run goes past it."""
+
+    def __init__(self, control: socket.socket, carry_out: Callable[[int], None]) -> None:
+        self.control, self.carry_out = control, carry_out
         self.pid = os.getpid()
         self.spared = process.children()  # what the agent started on import lives as long as the worker
-        self.running: dict[int, _Child] = {}
-        self.next: _Child | None = None  # forked ahead, so that no run waits for it
+        self.children: dict[int, _Child] = {}
+        self.forked = 0
         self.received = b""
+        self.poll = select.poll()
+        self.speakers: dict[int, _Child] = {}
 
     def serve(self) -> None:
+        self.poll.register(self.control, select.POLLIN)
         try:
             _tell(self.control, {"op": "ready"})
-            self._fork_ahead()
             while self._wait():
-                for child in list(self.running.values()):
-                    if process.has_ended(child.pid):
-                        self._finish(child)
+                pass
         except (BrokenPipeError, ConnectionResetError):
             pass
         finally:  # the gate is gone, or this is a bug: either way nothing of the agent stays
-            for child in self.running.values():
+            for child in self.children.values():
                 process.kill(child.pid)
             process.kill_children(lambda _pid: False)
 
     def _wait(self) -> bool:
         """Handle what comes; return whether the gate is still there."""
-        poll = select.poll()
-        poll.register(self.control, select.POLLIN)
-        outputs = {child.output: child for child in self.running.values() if not child.silent}
-        handles = [child.handle for child in self.running.values()]
-        for fd in (*outputs, *handles):
-            if fd >= 0:
-                poll.register(fd, select.POLLIN)
-        for fd, _event in poll.poll(5 if -1 in handles else None):
+        blind = [child for child in self.children.values() if child.handle < 0]
+        ended, lines = list(blind), []
+        for fd, _event in self.poll.poll(5 if blind else None):
             if fd == self.control.fileno():
                 data = self.control.recv(_CHUNK)
                 if not data:
                     return False
                 *lines, self.received = (self.received + data).split(b"\n")
-                for line in lines:
-                    self._handle(line)
-            elif fd in outputs:
-                outputs[fd].drain()
+            elif (child := self.speakers[fd]).output != fd:
+                ended.append(child)
+            elif not child.drain():
+                self._forget(fd)
+        for child in ended:
+            if process.has_ended(child.pid):
+                self._finish(child)
+        for line in lines:
+            self._handle(json.loads(line))
         return True
 
-    def _handle(self, line: bytes) -> None:
-        message = json.loads(line)
-        run = message["run"]
-        if message["op"] == "run":
-            self._begin(run, line)
+    def _handle(self, message: dict[str, Any]) -> None:
+        if message["op"] == "fork":
+            for _ in range(message["count"]):
+                try:
+                    self._fork()
+                except OSError as error:
+                    _tell(self.control, {"op": "unforked", "tail": f"cannot fork: {error}"})
         elif message["op"] == "kill":
-            for child in self.running.values():
-                if child.run == run:
+            for child in self.children.values():
+                if child.number == message["child"]:
                     process.kill(child.pid)
 
-    def _begin(self, run: str, order: bytes) -> None:
-        child = self.next
-        if child is None or process.has_ended(child.pid):
-            try:
-                child = self._fork()
-            except OSError as error:
-                _tell(self.control, {"op": "exited", "run": run, "status": 71, "tail": f"cannot fork: {error}"})
-                return
-        self.running[child.pid] = child
-        child.begin(run, order)
-        self._fork_ahead()
-
-    def _fork_ahead(self) -> None:
-        self.next = None
-        with contextlib.suppress(OSError):  # it is tried again when a run needs it
-            self.next = self._fork()
-
-    def _fork(self) -> _Child:
-        """Return a process that waits for its order.
+    def _fork(self) -> None:
+        """Have one more process, which tells the gate itself that it is there.
 
         Raises:
             OSError: there cannot be one more.
         """
         flush()
-        output, order = os.pipe(), os.pipe()
+        ours, theirs = os.pipe()
+        number = self.forked = self.forked + 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # threads that were started on import
             try:
                 pid = os.fork()
             except OSError:
-                for fd in (*output, *order):
-                    os.close(fd)
+                os.close(ours)
+                os.close(theirs)
                 raise
         if pid == 0:
-            os.close(output[0])
-            os.close(order[1])
-            self._become(order[0], output[1])
-        os.close(output[1])
-        os.close(order[0])
-        os.set_blocking(output[0], False)
-        return _Child(pid, output[0], order[1])
+            os.close(ours)
+            self._become(number, theirs)
+        os.close(theirs)
+        os.set_blocking(ours, False)
+        child = self.children[pid] = _Child(number, pid, ours)
+        for fd in (child.output, child.handle):
+            if fd >= 0:
+                self.speakers[fd] = child
+                self.poll.register(fd, select.POLLIN)
 
-    def _become(self, order: int, output: int) -> NoReturn:
-        """Turn a fresh fork into the process of the run that it is ordered to carry out."""
+    def _become(self, number: int, output: int) -> NoReturn:
+        """Turn a fresh fork into the process of a run."""
         try:
             os.setsid()
             process.die_with_parent(self.pid)
             process.inherit_orphans()
             self.control.close()
-            for sibling in self.running.values():
+            for sibling in self.children.values():
                 sibling.close()
             os.dup2(output, 1)
             os.dup2(output, 2)
             os.close(output)
-            with open(order, "rb") as pipe:
-                line = pipe.read()
-            if line:
-                run_target(self.find, self.path, json.loads(line))
+            self.carry_out(number)
             os._exit(0)
         finally:
             os._exit(70)
 
+    def _forget(self, fd: int) -> None:
+        if self.speakers.pop(fd, None) is not None:
+            self.poll.unregister(fd)
+
     def _finish(self, child: _Child) -> None:
-        """Report a run's end once nothing of it is left."""
+        """Report a process's end once nothing of its run is left."""
         process.kill(child.pid)
         status = process.reap(child.pid)
-        del self.running[child.pid]
-        waiting = self.next.pid if self.next is not None else 0
+        del self.children[child.pid]
         # what does not end is waited for once: the gate inherits it, and says so
-        self.spared |= process.kill_children(lambda p: p == waiting or p in self.spared or p in self.running)
+        self.spared |= process.kill_children(lambda p: p in self.spared or p in self.children)
         while child.drain():
             pass
+        for fd in (child.output, child.handle):
+            self._forget(fd)
         child.close()
         tail = child.tail.decode("utf-8", "backslashreplace")
-        _tell(self.control, {"op": "exited", "run": child.run, "status": status, "tail": tail})
+        _tell(self.control, {"op": "exited", "child": child.number, "status": status, "tail": tail})

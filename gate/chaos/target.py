@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gate.chaos import hook, judging, public, tree
+from gate.chaos.connection import Connection
 from gate.chaos.wire import decode
 
 Find = Callable[[], Callable[..., Any]]
@@ -49,8 +50,8 @@ def explain_import(error: BaseException) -> str:
     return "".join([*lines, *traceback.format_exception_only(type(error), error)])
 
 
-def run_target(find: Find, path: str, job: dict[str, Any]) -> None:
-    """Carry one run out and tell the gate how it ended.
+def run_target(find: Find, path: str, job: dict[str, Any], connection: Connection) -> None:
+    """Carry one run out and tell the gate how it ended, over the connection by which it was ordered.
 
     When this returns, the process is no longer part of the run.
     """
@@ -59,6 +60,7 @@ def run_target(find: Find, path: str, job: dict[str, Any]) -> None:
     leader = os.getpid()
     ours = _hook_of_agent()
     run = ours.attach(path, job["run"])
+    run.take(connection, job["points"])
     records = _LogRecords(run)
     logging.getLogger().addHandler(records)
     started = time.perf_counter()

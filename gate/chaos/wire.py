@@ -22,9 +22,12 @@ _CONTAINERS: tuple[type[Any], ...] = (list, dict, tuple, set, frozenset)
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
 def dumps(value: Any) -> str:
     """Return one line of JSON."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def cut(text: str, limit: int = TEXT_LIMIT) -> str:

@@ -36,7 +36,7 @@ class Judges:
         self._server = server
         experiments = {p.experiment.name: p.experiment for p in todo}.values()
         starts = dict.fromkeys(_start(e, p) for e in experiments for p in _judges_of(e))
-        self.workers = {start: Worker(server, settings, start, folder) for start in starts}
+        self.workers = {start: Worker(server, settings, start, folder, len(todo)) for start in starts}
 
     async def ask(self, planned: PlannedRun, trace: Trace) -> Ask:
         """Put a run to the judges of its probes; return what gives their replies, or raises what went wrong."""
@@ -63,7 +63,7 @@ class Judges:
             live = LiveRun(token, Session(), lambda token=token: worker.kill(token))  # type: ignore[misc]
             self._server.runs[token] = live
             try:
-                ended = await worker.run(_job(token, criterion, trace), JUDGE_LIMIT_S)
+                ended = await worker.run(live, _order(token, criterion, trace), JUDGE_LIMIT_S)
                 await live.drain(DRAIN_S)
             finally:
                 del self._server.runs[token]
@@ -87,7 +87,7 @@ def _start(experiment: Experiment, probe: Judge) -> Start:
     return Start(probe.judge, environment=tuple(experiment.environment.items()))
 
 
-def _job(token: str, criterion: str, trace: Trace) -> dict[str, Any]:
+def _order(token: str, criterion: str, trace: Trace) -> dict[str, Any]:
     arguments = {
         "criterion": criterion,
         "output": trace.output,
@@ -97,7 +97,7 @@ def _job(token: str, criterion: str, trace: Trace) -> dict[str, Any]:
         "canaries": sorted(trace.canaries),
     }
     encoded = {name: Encoder(_as_text).encode(value) for name, value in arguments.items()}
-    return {"run": token, "environment": {hook.RUN: token}, "arguments": encoded, "judge": True}
+    return {"environment": {hook.RUN: token}, "arguments": encoded, "judge": True}
 
 
 def _as_text(value: Any, _encoder: Encoder) -> list[Any]:

@@ -61,7 +61,7 @@ class LiveRun:
         elif op == "end":
             self._end(message)
         elif op == "hello":
-            return _line({"points": sorted(self.session.points)})
+            return _line({"points": self.points})
         else:
             raise ValueError(f"unknown op {op!r}")
         return None
@@ -95,6 +95,15 @@ class LiveRun:
             trace.output = _decode(message["output"])
             self.ending = Ending("ok")
 
+    @property
+    def points(self) -> list[str]:
+        """Return where faults act in this run."""
+        return sorted(self.session.points)
+
+    def begin(self) -> None:
+        """Note that the run is handed out now."""
+        self._started = time.monotonic_ns()
+
     def overflow(self) -> None:
         """Stop a run that says too much."""
         self.fail(Ending("crash", f"recorded more than {EVENT_LIMIT:,} events or {BYTE_LIMIT // 1_000_000} MB"))
@@ -122,6 +131,8 @@ class LiveRun:
 
     async def drain(self, patience_s: float) -> None:
         """Wait until every connection has given what it had; they end with the processes of the run."""
+        if not self.connections:
+            return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
                 while self.connections:

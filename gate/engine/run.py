@@ -8,6 +8,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -98,8 +99,8 @@ class _Suite:
 
     async def run(self, todo: Sequence[PlannedRun]) -> None:
         async with self.server:
-            starts = dict.fromkeys(p.start for p in todo)
-            self.workers = {start: Worker(self.server, self.settings, start, self.folder) for start in starts}
+            starts = Counter(p.start for p in todo)
+            self.workers = {s: Worker(self.server, self.settings, s, self.folder, n) for s, n in starts.items()}
             self.judges = Judges(self.server, self.settings, self.folder, todo)
             workers = [*self.workers.values(), *self.judges.workers.values()]
             try:
@@ -162,7 +163,7 @@ class _Suite:
         self.server.runs[token] = live
         temporary = self._temporary_folder()
         try:
-            ended = await worker.run(self._job(planned, token, temporary), planned.timeout_s)
+            ended = await worker.run(live, self._order(planned, token, temporary), planned.timeout_s)
             await live.drain(DRAIN_S)
         finally:
             del self.server.runs[token]
@@ -188,12 +189,12 @@ class _Suite:
         else:
             await asyncio.to_thread(_delete, folder)
 
-    def _job(self, planned: PlannedRun, token: str, temporary: Path) -> dict[str, Any]:
+    def _order(self, planned: PlannedRun, token: str, temporary: Path) -> dict[str, Any]:
         environment = {hook.RUN: token, "TMPDIR": str(temporary)}
         if planned.seed is not None:
             environment[hook.SEED] = str(planned.seed)
         arguments = Encoder(_refuse).encode(planned.experiment.arguments)
-        return {"run": token, "environment": environment, "arguments": arguments}
+        return {"environment": environment, "arguments": arguments}
 
 
 def _ending(live: LiveRun, ended: Exit, timeout_s: float) -> Ending:

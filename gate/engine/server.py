@@ -23,6 +23,22 @@ class WorkerPeer(Protocol):
     def lost(self) -> None:
         """Note that the worker is gone."""
 
+    def idle(self, child: int, connection: "Idle") -> None:
+        """Take a process of the worker that waits for an order."""
+
+    def left(self, child: int) -> None:
+        """Note that a process no longer waits."""
+
+
+class Idle(Protocol):
+    """A connection over which an order can go."""
+
+    def order(self, run: LiveRun, line: bytes) -> None:
+        """Send an order; from now on the connection is the run's."""
+
+    def abort(self) -> None:
+        """Close it."""
+
 
 class Server:
     """Knows every run and worker by its token, and listens for them on one path."""
@@ -87,13 +103,33 @@ class _Connection(asyncio.Protocol):
             if op == "worker":
                 self._introduce_worker(self._server.workers[message["worker"]], message)
                 return None
+            if op == "idle":
+                self._introduce_idle(self._server.workers[message["worker"]], int(message["child"]))
+                return None
             run = self._server.runs[message["run"]]
         except (KeyError, TypeError, ValueError, RecursionError):
             self._transport.close()
             return None
+        self._belong(run)
+        return run.receive(line)
+
+    def _belong(self, run: LiveRun) -> None:
         run.opened(self)
         self._take, self._leave, self._overflow = run.receive, lambda: run.closed(self), run.overflow
-        return run.receive(line)
+
+    def _introduce_idle(self, worker: WorkerPeer, child: int) -> None:
+        self._take, self._leave = self._refuse, lambda: worker.left(child)
+        worker.idle(child, self)
+
+    def _refuse(self, _line: bytes) -> None:
+        """Close on a process that speaks before it has its order."""
+        self.abort()
+
+    def order(self, run: LiveRun, line: bytes) -> None:
+        """Send an order; from now on the connection is the run's."""
+        assert self._transport is not None  # noqa: S101 (it has introduced itself over it)
+        self._belong(run)
+        self._transport.write(line)
 
     def _introduce_worker(self, worker: WorkerPeer, message: dict[str, Any]) -> None:
         assert self._transport is not None  # noqa: S101 (lines come over a transport)

@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -67,7 +67,8 @@ def judge_run(
     trace = session.close()
     specs = applicable(planned.experiment, planned.phase)
     if ending.outcome in JUDGED:
-        probes = [_check(spec, trace, ask, redactor) for spec in specs]
+        with _alarm() as arm:
+            probes = [_check(spec, trace, ask, redactor, arm) for spec in specs]
     else:
         errored = ending.outcome == "gate_error"
         probes = [ProbeOutcome(passed=False, errored=errored, detail=redactor.fit(ending.reason, TEXT_LIMIT))]
@@ -111,10 +112,15 @@ def _by_model(usage: Sequence[Usage], redactor: Redactor) -> list[ModelUsage]:
     ]
 
 
-def _check(spec: ProbeSpec, trace: Trace, ask: Ask | None, redactor: Redactor) -> ProbeOutcome:
+def _check(
+    spec: ProbeSpec, trace: Trace, ask: Ask | None, redactor: Redactor, arm: Callable[[float], None]
+) -> ProbeOutcome:
     try:
-        with _deadline(PROBE_LIMIT_S):
+        try:
+            arm(PROBE_LIMIT_S)
             check = spec.probe.check(trace, ask) if isinstance(spec.probe, Judge) else spec.probe.check(trace)
+        finally:
+            arm(0)
     except _TooLong:
         return ProbeOutcome(passed=False, errored=True, detail=f"the probe took longer than {PROBE_LIMIT_S:g} s")
     except Exception as error:  # noqa: BLE001 (a probe that breaks is an error of that probe, not the end of the suite)
@@ -127,22 +133,28 @@ class _TooLong(BaseException):
 
 
 @contextmanager
-def _deadline(seconds: float) -> Iterator[None]:
-    """Raise _TooLong in the body once it has taken so long, in a regular expression too; only in the main thread."""
+def _alarm() -> Iterator[Callable[[float], None]]:
+    """Yield what sets the seconds until _TooLong is raised in the body, in a regular expression too; 0: never.
+
+    It does nothing outside the main thread.
+    """
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda _seconds: None
         return
-    running = True
+    armed = False
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        if running:
+        if armed:
             raise _TooLong
+
+    def arm(seconds: float) -> None:
+        nonlocal armed
+        armed = seconds > 0
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
     before = signal.signal(signal.SIGALRM, stop)
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        yield
+        yield arm
     finally:
-        running = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        arm(0)
         signal.signal(signal.SIGALRM, before)

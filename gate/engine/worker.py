@@ -1,18 +1,19 @@
 """One worker process, seen from the gate: started, given runs, watched, replaced when it dies."""
 
 import asyncio
-import contextlib
 import json
 import secrets
 import subprocess
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from gate.chaos import hook, instrument, process, tree, wire
+from gate.engine.live import LiveRun
 from gate.engine.schedule import RunSettings, Start
-from gate.engine.server import Server
+from gate.engine.server import Idle, Server
 from gate.errors import BrokenEnvironmentError
 
 HOOK = Path(process.__file__).with_name("worker.py")
@@ -22,6 +23,10 @@ GRACE_S = 5.0
 """How long a worker may take to report the end of a run that it was told to kill."""
 RESTARTS = 5
 """How often in a row a worker is replaced without having finished a run."""
+AHEAD = 8
+"""How many processes wait for runs to come, and how many are forked at once; half of them together cost less."""
+_UNFORKED = 71
+"""Exit status of a process that there could not be: the system's own (EX_OSERR)."""
 _SHOWN_LINES = 15
 
 
@@ -34,19 +39,25 @@ class Exit:
     tail: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Job:
+    """A run and its order; `child` is the number of the process that has it, None while it waits for one."""
+
+    live: LiveRun
+    order: dict[str, Any]
+    timeout_s: float
     finished: asyncio.Future[Exit]
+    child: int | None = None
     expired: bool = False
     timers: list[asyncio.TimerHandle] = field(default_factory=list)
 
 
 class Worker:
-    """Starts an interpreter for one way to start the agent and has it carry out runs."""
+    """Starts an interpreter for one way to start the agent and has it carry out runs, about as many as `expected`."""
 
-    def __init__(self, server: Server, settings: RunSettings, start: Start, scratch: Path) -> None:
+    def __init__(self, server: Server, settings: RunSettings, start: Start, scratch: Path, expected: int) -> None:
         self._server, self._settings, self._start = server, settings, start
-        self._scratch = scratch
+        self._scratch, self._expected = scratch, expected
         self._lock = asyncio.Lock()
         self._turn = asyncio.Semaphore(1 if start.isolation == "none" else settings.parallel)
         self._process: _Process | None = None
@@ -64,17 +75,19 @@ class Worker:
                 self._process = _Process(self._server, self._settings, self._start, self._scratch)
                 await self._process.start()
 
-    async def run(self, job: dict[str, Any], timeout_s: float) -> Exit:
+    async def run(self, live: LiveRun, order: dict[str, Any], timeout_s: float) -> Exit:
         """Carry out one run, at most `timeout_s` long."""
         async with self._turn:
-            return await self._run(job, timeout_s)
+            return await self._run(live, order, timeout_s)
 
-    async def _run(self, job: dict[str, Any], timeout_s: float) -> Exit:
+    async def _run(self, live: LiveRun, order: dict[str, Any], timeout_s: float) -> Exit:
         if self._failures > RESTARTS:
             return Exit("lost", tail=f"its worker died {self._failures} times in a row")
         await self.start()
         assert self._process is not None  # noqa: S101 (start has set it or raised)
-        ended = await self._process.run(job, timeout_s)
+        self._expected -= 1
+        self._process.ahead = min(self._process.ahead, max(0, self._expected))
+        ended = await self._process.run(live, order, timeout_s)
         self._failures = self._failures + 1 if ended.kind == "lost" else 0
         return ended
 
@@ -93,6 +106,7 @@ class _Process:
     def __init__(self, server: Server, settings: RunSettings, start: Start, scratch: Path) -> None:
         self._server, self._settings, self._start = server, settings, start
         self._entrypoint = start.entrypoint
+        self.ahead = 0 if start.isolation == "none" else min(AHEAD, settings.parallel + 1)
         self._token = secrets.token_hex(16)
         self._folder = scratch / f"worker-{self._token[:8]}"
         self._loop = asyncio.get_running_loop()
@@ -102,6 +116,11 @@ class _Process:
         self._transport: asyncio.Transport | None = None
         self._popen: subprocess.Popen[bytes] | None = None
         self._jobs: dict[str, _Job] = {}
+        self._queue: deque[_Job] = deque()
+        self._coming = 0
+        self._idle: dict[int, Idle] = {}
+        self._children: dict[int, str] = {}
+        """The run that a process has, empty if it had none; by the number of the process."""
 
     @property
     def alive(self) -> bool:
@@ -186,35 +205,83 @@ class _Process:
         if op == "worker" and not self._greeted.done():
             self._greeted.set_result(None)
         elif op in ("ready", "broken") and not self._ready.done():
+            self._match()
             self._ready.set_result(message.get("traceback", ""))
         elif op == "exited":
-            self._finish(message["run"], Exit("exited", message["status"], message["tail"]))
+            self._ended(message["child"], Exit("exited", message["status"], message["tail"]))
+        elif op == "unforked":
+            self._fail_next(Exit("exited", _UNFORKED, message["tail"]))
 
     def lost(self) -> None:
         self._gone.set()
+        self._queue.clear()
         for run in list(self._jobs):
             self._finish(run, Exit("lost", tail=self._tail() or "its worker died"))
 
+    def idle(self, child: int, connection: Idle) -> None:
+        if child in self._children:  # it ended before this was read
+            del self._children[child]
+            return
+        self._coming -= 1
+        self._children[child] = ""
+        self._idle[child] = connection
+        self._match()
+
+    def left(self, child: int) -> None:
+        self._idle.pop(child, None)
+
     # runs
 
-    async def run(self, job: dict[str, Any], timeout_s: float) -> Exit:
-        run = job["run"]
-        state = _Job(self._loop.create_future())
-        if not self._say({"op": "run", **job}):
+    async def run(self, live: LiveRun, order: dict[str, Any], timeout_s: float) -> Exit:
+        if not self.alive:
             return Exit("lost", tail="its worker died")
-        self._jobs[run] = state
-        state.timers.append(self._loop.call_later(timeout_s, self._expire, run))
+        job = self._jobs[live.token] = _Job(live, order, timeout_s, self._loop.create_future())
+        self._queue.append(job)
+        self._match()
         try:
-            return await state.finished
+            return await job.finished
         finally:
-            self._jobs.pop(run, None)
-            for timer in state.timers:
+            self._jobs.pop(live.token, None)
+            if job in self._queue:
+                self._queue.remove(job)
+            for timer in job.timers:
                 timer.cancel()
+
+    def _match(self) -> None:
+        """Give the processes that wait the runs that wait."""
+        while self._queue and self._idle:
+            job, (job.child, connection) = self._queue.popleft(), self._idle.popitem()
+            self._children[job.child] = job.live.token
+            job.live.begin()
+            connection.order(job.live, _line({**job.order, "run": job.live.token, "points": job.live.points}))
+            job.timers.append(self._loop.call_later(job.timeout_s, self._expire, job.live.token))
+        wanted = len(self._queue) + self.ahead
+        count = min(wanted - len(self._idle), AHEAD) - self._coming
+        if count > 0 and 2 * count >= min(wanted, AHEAD):
+            self._say({"op": "fork", "count": count})
+            self._coming += count
+
+    def _ended(self, child: int, ended: Exit) -> None:
+        """Note the end of a process: of its run, of one that waits for it if it was never heard of, or of none."""
+        self._idle.pop(child, None)
+        run = self._children.pop(child, None)
+        if run:
+            self._finish(run, ended)
+        elif run is None:
+            self._children[child] = ""
+            self._fail_next(ended)
+
+    def _fail_next(self, ended: Exit) -> None:
+        """Let the run that has waited longest have no process: what it was to have did not come to be."""
+        self._coming -= 1
+        if self._queue:
+            self._finish(self._queue.popleft().live.token, ended)
+            self._match()
 
     def kill(self, run: str) -> None:
         state = self._jobs.get(run)
-        if state is not None:
-            self._say({"op": "kill", "run": run})
+        if state is not None and state.child is not None:
+            self._say({"op": "kill", "child": state.child})
             state.timers.append(self._loop.call_later(GRACE_S, self._abandon))
 
     def _expire(self, run: str) -> None:
@@ -239,17 +306,22 @@ class _Process:
     def _say(self, message: dict[str, Any]) -> bool:
         if self._transport is None or self._transport.is_closing() or not self.alive:
             return False
-        self._transport.write(wire.dumps(message).encode("ascii") + b"\n")
+        self._transport.write(_line(message))
         return True
 
     async def stop(self) -> None:
-        """Close the connection, which ends the worker; kill it if it does not go by itself."""
+        """Close the connections, which ends the worker; kill it if it does not go by itself."""
+        for connection in self._idle.values():
+            connection.abort()
         if self._transport is not None:
             self._transport.close()
-        popen = self._popen
-        if popen is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                await asyncio.to_thread(popen.wait, GRACE_S if self._transport is not None else 0)
-            process.kill(popen.pid)
-            await asyncio.to_thread(popen.wait)
+        if self._popen is not None:
+            waiting = asyncio.create_task(asyncio.to_thread(self._popen.wait))
+            await asyncio.wait([waiting], timeout=GRACE_S if self._transport is not None else 0)
+            process.kill(self._popen.pid)
+            await waiting
         self._server.workers.pop(self._token, None)
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return wire.dumps(message).encode("ascii") + b"\n"
