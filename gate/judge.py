@@ -171,6 +171,7 @@ class _PhaseTally:
     def __init__(self, probes: int) -> None:
         self.outcomes: Counter[Outcome] = Counter()
         self.summaries: list[RunSummary] = []
+        self._seen: dict[tuple[bool, ...], tuple[bool, ...]] = {}  # most runs are alike: one tuple does for all
         self.passes, self.vacuous, self.errors = ([0] * probes for _ in range(3))
         self.details: list[tuple[int, str] | None] = [None] * probes
         self.seconds, self.model_calls = 0.0, 0
@@ -182,7 +183,8 @@ class _PhaseTally:
 
     def add(self, record: RunRecord) -> None:
         self.outcomes[record.outcome] += 1
-        passed = [p.passed for p in record.probes]
+        passed = tuple(p.passed for p in record.probes)
+        passed = self._seen.setdefault(passed, passed)
         self.summaries.append(RunSummary(index=record.index, seed=record.seed, outcome=record.outcome, passed=passed))
         self._add_spend(record)
         if record.outcome in UNCOUNTED:

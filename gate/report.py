@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
+from pydantic.dataclasses import dataclass
 
 from gate import __version__
 from gate.errors import InvalidFileError
@@ -145,13 +146,17 @@ class Outcomes(Model):
     gate_error: Count = 0
 
 
-class RunSummary(Model):
-    """One run by seed: what a later comparison or a reader of the report may want without the transcript."""
+@dataclass(config=Model.model_config, slots=True)
+class RunSummary:
+    """One run by seed: what a later comparison or a reader of the report may want without the transcript.
+
+    There may be 100,000: a model would take three times the memory.
+    """
 
     index: Count
     seed: int | None
     outcome: Outcome
-    passed: list[bool] = Field(max_length=500)
+    passed: Annotated[tuple[bool, ...], Field(max_length=500)]
 
 
 class Failure(Model):

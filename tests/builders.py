@@ -58,7 +58,7 @@ def experiment(
     outcomes: Sequence[Outcome] = ("ok",) * 40,
 ) -> ExperimentReport:
     """Return an experiment's report with these probes; `fired`: in how many chaos runs its fault acted."""
-    runs = [RunSummary(index=i, seed=i, outcome=o, passed=[]) for i, o in enumerate(outcomes)]
+    runs = [RunSummary(index=i, seed=i, outcome=o, passed=()) for i, o in enumerate(outcomes)]
     return ExperimentReport(
         name=name,
         status=status,

@@ -237,7 +237,7 @@ def _phase(made: _Experiment, phase: Phase, *, every_run: bool) -> PhaseReport:
     return PhaseReport(
         phase=phase,
         planned_runs=len(runs),
-        runs=[RunSummary(index=r.run, seed=None, outcome="ok", passed=[p.passed for p in r.probes]) for r in kept],
+        runs=[RunSummary(index=r.run, seed=None, outcome="ok", passed=tuple(p.passed for p in r.probes)) for r in kept],
     )
 
 

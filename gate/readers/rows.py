@@ -164,7 +164,7 @@ def _experiment(row: Row, name: str, *, every_run: bool) -> ExperimentReport:
 
 def _summaries(row: Row) -> list[RunSummary]:
     return [
-        RunSummary(index=at, seed=None, outcome="infra" if run is None else "ok", passed=[] if run is None else [run])
+        RunSummary(index=at, seed=None, outcome="infra" if run is None else "ok", passed=() if run is None else (run,))
         for at, run in enumerate(row.runs)
     ]
 

@@ -60,7 +60,7 @@ def experiment(
     failures: list[Failure] | None = None,
 ) -> ExperimentReport:
     """Return an experiment of 40 runs a phase."""
-    runs = [RunSummary(index=i, seed=7 + i, outcome="ok", passed=[]) for i in range(40)]
+    runs = [RunSummary(index=i, seed=7 + i, outcome="ok", passed=()) for i in range(40)]
     return ExperimentReport(
         name=name,
         path=f"experiments/{name}.yaml",

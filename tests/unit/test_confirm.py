@@ -181,7 +181,7 @@ def unfit(**changes: object) -> Report:
 
 
 def summaries(runs: int, lost: int = 0) -> list[PhaseReport]:
-    made = [RunSummary(index=i, seed=i, outcome="infra" if i < lost else "ok", passed=[]) for i in range(runs)]
+    made = [RunSummary(index=i, seed=i, outcome="infra" if i < lost else "ok", passed=()) for i in range(runs)]
     return [PhaseReport(phase="chaos", planned_runs=runs, runs=made)]
 
 

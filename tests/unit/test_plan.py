@@ -42,7 +42,7 @@ def chaos_probe(plan: Plan) -> PlannedProbe:
 
 def phase(name: Phase, **spend: Any) -> PhaseReport:
     """Return a phase of ten runs."""
-    summaries = [RunSummary(index=i, seed=i, outcome="ok", passed=[True]) for i in range(10)]
+    summaries = [RunSummary(index=i, seed=i, outcome="ok", passed=(True,)) for i in range(10)]
     return PhaseReport(phase=name, planned_runs=10, runs=summaries, **spend)
 
 
