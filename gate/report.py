@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass
+from pydantic_core import to_json
 
 from gate import __version__
 from gate.errors import InvalidFileError
@@ -265,8 +266,13 @@ class Report(Model):
 
     def to_json(self) -> str:
         """Return the text of report.json, ending in a line feed; indented, unless it could not be read back then."""
-        text = self.model_dump_json(indent=1) + "\n"
-        return text if len(text.encode()) <= MAX_BYTES else self.model_dump_json() + "\n"
+        written = to_json(self, indent=1)
+        if len(written) >= MAX_BYTES:
+            written = to_json(self)
+        text = written.decode()
+        del written  # a copy less of up to 20 MB
+        text += "\n"
+        return text
 
 
 def read_report(text: str | bytes, source: str) -> Report:

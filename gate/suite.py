@@ -180,7 +180,7 @@ def run_and_report(
         header = Header.of(digest, settings, commit=commit.sha, started_at=_now())
         opened, done = Journal.resume(path, header) if resume else (Journal.create(path, header), frozenset())
         if on_plan is not None:
-            planned = Counter(p.key[:2] for p in plan(experiments, settings))
+            planned = {p.key: p.runs for p in plan(experiments, settings)}
             on_plan(planned, Counter((name, phase) for name, phase, _ in done))
         watches = watch_suite(experiments, settings.runs_of, config.policy, base)
         with opened:

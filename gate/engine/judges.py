@@ -8,7 +8,7 @@ from typing import Any
 from gate.chaos import hook
 from gate.chaos.wire import Encoder, cut
 from gate.engine.live import LiveRun
-from gate.engine.schedule import PlannedRun, RunSettings, Start
+from gate.engine.schedule import PlannedPhase, PlannedRun, RunSettings, Start
 from gate.engine.server import Server
 from gate.engine.session import Session
 from gate.engine.worker import Worker
@@ -32,11 +32,11 @@ class JudgeError(Exception):
 class Judges:
     """Workers for the judges of a suite, each `module:callable` in the agent's interpreter and environment."""
 
-    def __init__(self, server: Server, settings: RunSettings, folder: Path, todo: Sequence[PlannedRun]) -> None:
+    def __init__(self, server: Server, settings: RunSettings, folder: Path, todo: Sequence[PlannedPhase]) -> None:
         self._server = server
         experiments = {p.experiment.name: p.experiment for p in todo}.values()
         starts = dict.fromkeys(_start(e, p) for e in experiments for p in _judges_of(e))
-        self.workers = {start: Worker(server, settings, start, folder, len(todo)) for start in starts}
+        self.workers = {start: Worker(server, settings, start, folder, sum(p.runs for p in todo)) for start in starts}
 
     async def ask(self, planned: PlannedRun, trace: Trace) -> Ask:
         """Put a run to the judges of its probes; return what gives their replies, or raises what went wrong."""

@@ -21,7 +21,7 @@ from gate.config import Budget
 from gate.engine.budget import Meter
 from gate.engine.judges import Judges
 from gate.engine.live import LiveRun
-from gate.engine.schedule import PlannedRun, RunSettings, Start, plan
+from gate.engine.schedule import PlannedPhase, PlannedRun, RunSettings, Start, plan
 from gate.engine.scheduler import Scheduler, Turn
 from gate.engine.server import Server
 from gate.engine.session import Session
@@ -66,7 +66,7 @@ def run_suite(
             has started does not end.
     """
     planned = plan(experiments, settings)
-    watches = watches or {p.key[:2]: Watch(settings.runs_of(p.experiment)) for p in planned}
+    watches = watches or {p.key: Watch(p.runs) for p in planned}
     meter, done = Meter(settings.budget, settings.prices), set()
     for record in earlier:
         done.add((record.experiment, record.phase, record.index))
@@ -97,9 +97,11 @@ class _Suite:
         self._folders: list[Path] = []
         self._traced: dict[tuple[str, Phase], list[int]] = {}
 
-    async def run(self, todo: Sequence[PlannedRun]) -> None:
+    async def run(self, todo: Sequence[PlannedPhase]) -> None:
         async with self.server:
-            starts = Counter(p.start for p in todo)
+            starts: Counter[Start] = Counter()
+            for phase in todo:
+                starts[phase.start] += phase.runs
             self.workers = {s: Worker(self.server, self.settings, s, self.folder, n) for s, n in starts.items()}
             self.judges = Judges(self.server, self.settings, self.folder, todo)
             workers = [*self.workers.values(), *self.judges.workers.values()]
@@ -110,7 +112,9 @@ class _Suite:
                 await asyncio.gather(*(w.stop() for w in workers))
 
     def _tasks(self) -> Iterator[Callable[[], Any]]:
-        while not self.meter.is_over and (turn := self.scheduler.next()):
+        for turn in self.scheduler.turns():
+            if self.meter.is_over:
+                return
             yield functools.partial(self._take, turn)
 
     async def _take(self, turn: Turn) -> None:

@@ -66,7 +66,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One run to come. `seed` is the run's own; None: unseeded. Of one `group`, equal indices are the same run."""
+    """One run to come. `seed` is the run's own; None: unseeded."""
 
     experiment: Experiment
     phase: Phase
@@ -74,16 +74,33 @@ class PlannedRun:
     seed: int | None
     start: Start
     timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPhase:
+    """The runs to come of one phase; equal indices of one `group` are the same run. `seed`: of the first run."""
+
+    experiment: Experiment
+    phase: Phase
+    runs: int
+    seed: int | None
+    start: Start
+    timeout_s: float
     group: str = ""
 
     @property
-    def key(self) -> tuple[str, Phase, int]:
-        """Return what names this run in a suite."""
-        return self.experiment.name, self.phase, self.index
+    def key(self) -> tuple[str, Phase]:
+        """Return what names this phase in a suite."""
+        return self.experiment.name, self.phase
+
+    def run(self, index: int) -> PlannedRun:
+        """Return one of its runs."""
+        seed = None if self.seed is None else self.seed + index
+        return PlannedRun(self.experiment, self.phase, index, seed, self.start, self.timeout_s)
 
 
-def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[PlannedRun]:
-    """Return every run of a suite: experiment by experiment, the baseline first where there is one.
+def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[PlannedPhase]:
+    """Return every phase of a suite: experiment by experiment, the baseline first where there is one.
 
     Raises:
         UsageError: an experiment that names no entry point, when none is given for all.
@@ -104,15 +121,13 @@ def plan(experiments: Sequence[Experiment], settings: RunSettings) -> list[Plann
             settings.trees.get(experiment.name),
         )
         timeout_s = settings.limit_s or experiment.timeout_s or settings.timeout_s
-        first = experiment.seed if settings.seed is None else settings.seed
+        seed = experiment.seed if settings.seed is None else settings.seed
         runs = settings.runs_of(experiment)
         for phase in PHASES:
             if phase == "baseline" and not experiment.baseline:
                 continue
             group = f"{groups[experiment.name]} {start.trees}" if phase == "baseline" else ""
-            for index in range(runs):
-                seed = None if first is None else first + index
-                planned.append(PlannedRun(experiment, phase, index, seed, start, timeout_s, group))
+            planned.append(PlannedPhase(experiment, phase, runs, seed, start, timeout_s, group))
     return planned
 
 

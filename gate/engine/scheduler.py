@@ -1,10 +1,10 @@
 """Which run comes next."""
 
-from collections import deque
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import get_args
 
-from gate.engine.schedule import PlannedRun
+from gate.engine.schedule import PlannedPhase, PlannedRun
 from gate.experiment import Experiment
 from gate.policy import Severity
 from gate.report import Phase
@@ -23,38 +23,43 @@ class Scheduler:
 
     def __init__(
         self,
-        planned: Sequence[PlannedRun],
+        planned: Sequence[PlannedPhase],
         watches: Watches,
         *,
         done: Collection[tuple[str, Phase, int]] = (),
         by_value: bool = False,
     ) -> None:
-        self._watches = watches
-        self.todo = todo = [p for p in planned if p.key not in done]
-        missing: dict[str, int] = {}
-        for run in todo:
-            missing[run.experiment.name] = missing.get(run.experiment.name, 0) + 1
-        place = {name: at for at, name in enumerate(missing)}
+        self._watches, self._done = watches, done
+        had = Counter((name, phase) for name, phase, _ in done)
+        missing = {p.key: p.runs - had[p.key] for p in planned}
+        self.todo = [p for p in planned if missing[p.key] > 0]
+        bundles: dict[object, list[PlannedPhase]] = {}
+        for phase in planned:
+            bundles.setdefault(phase.group or phase.key, []).append(phase)
+        parts = [list(bundles.values())]
         if by_value:
-            value = {p.experiment.name: (_rank(p.experiment), missing[p.experiment.name]) for p in todo}
-            place = {name: at for at, name in enumerate(sorted(missing, key=value.__getitem__))}
+            wanted: Counter[str] = Counter()
+            for (name, _), count in missing.items():
+                wanted[name] += count
+            value = {p.experiment.name: (_rank(p.experiment), wanted[p.experiment.name]) for p in planned}
+            order = sorted(value, key=value.__getitem__)
+            for bundle in bundles.values():
+                bundle.sort(key=lambda p: order.index(p.experiment.name))
+            parts = [[b for b in bundles.values() if b[0].experiment.name == name] for name in order]
+        self._parts = parts
 
-        def order(run: PlannedRun) -> tuple[int, int]:
-            at = place[run.experiment.name]
-            return (at, run.index) if by_value else (run.index, at)
+    def turns(self) -> Iterator[Turn]:
+        """Yield what is needed at the time that it is asked for."""
+        for part in self._parts:
+            for index in range(max((p.runs for bundle in part for p in bundle), default=0)):
+                for bundle in part:
+                    if turn := tuple(p.run(index) for p in bundle if self._is_open(p, index)):
+                        yield turn
 
-        turns: dict[object, list[PlannedRun]] = {}
-        for run in sorted(todo, key=order):
-            turns.setdefault((run.group, run.index) if run.group else run.key, []).append(run)
-        self._turns = deque(turns.values())
-
-    def next(self) -> Turn:
-        """Return the next turn, empty if there is none."""
-        while self._turns:
-            turn = self._turns.popleft()
-            if needed := tuple(p for p in turn if self._watches[p.key[:2]].needs(p.index)):
-                return needed
-        return ()
+    def _is_open(self, phase: PlannedPhase, index: int) -> bool:
+        """Return whether a run is there to be carried out."""
+        needed = index < phase.runs and self._watches[phase.key].needs(index)
+        return needed and (*phase.key, index) not in self._done
 
 
 def _rank(experiment: Experiment) -> int:

@@ -201,8 +201,9 @@ def test_on_records__its_error_ends_the_suite_cleanly(tmp_path: Path) -> None:
 
 def test_plan__order_and_overrides(tmp_path: Path) -> None:
     def keys(*experiments: Any, **changes: Any) -> list[tuple[str, str, int, int | None]]:
-        planned: list[PlannedRun] = plan(experiments, settings(tmp_path, **changes))
-        return [(p.experiment.name, p.phase, p.index, p.seed) for p in planned]
+        planned = plan(experiments, settings(tmp_path, **changes))
+        runs: list[PlannedRun] = [phase.run(index) for phase in planned for index in range(phase.runs)]
+        return [(p.experiment.name, p.phase, p.index, p.seed) for p in runs]
 
     one = experiment("a:b", name="one", runs=2, seed=5)
     assert keys(one) == [

@@ -1,10 +1,11 @@
 """Which run comes next: all experiments side by side, or the most valuable first where money may run out."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from gate.engine.schedule import RunSettings, plan
-from gate.engine.scheduler import Scheduler
+from gate.engine.scheduler import Scheduler, Turn
 from gate.experiment import Experiment
 from gate.policy import Severity
 from gate.stopping import Watch
@@ -21,12 +22,12 @@ def order(*experiments: Experiment, by_value: bool = False, done: frozenset[tupl
         python=("python",), cwd=Path(), environment={}, parallel=1, timeout_s=1.0, scratch=Path(), target="a:b"
     )
     planned = plan(experiments, settings)
-    watches = {p.key[:2]: Watch(settings.runs_of(p.experiment)) for p in planned}
-    scheduler = Scheduler(planned, watches, done=done, by_value=by_value)  # type: ignore[arg-type]
-    turns = []
-    while turn := scheduler.next():
-        turns.append("+".join(p.experiment.name for p in turn) + f"{turn[0].phase[0]}{turn[0].index}")
-    return " ".join(turns)
+    scheduler = Scheduler(planned, {p.key: Watch(p.runs) for p in planned}, done=done, by_value=by_value)  # type: ignore[arg-type]
+    return shown(scheduler.turns())
+
+
+def shown(turns: Iterable[Turn]) -> str:
+    return " ".join("+".join(p.experiment.name for p in t) + f"{t[0].phase[0]}{t[0].index}" for t in turns)
 
 
 def test_order__run_by_run_through_experiments_and_phases() -> None:
