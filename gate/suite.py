@@ -20,7 +20,7 @@ from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.experiment import Experiment, load_suite
 from gate.judge import Tally
 from gate.prices import Prices, UnpricedError
-from gate.report import BUDGET_STOP, DIRTY, Phase, Report, RunRecord, Spend, Suite
+from gate.report import BUDGET_STOP, DIRTY, PHASES, Phase, Report, RunRecord, Spend, Suite
 from gate.room import refuse_too_many, with_room
 from gate.sharing import baseline_groups
 from gate.stopping import Watches, watch_suite
@@ -195,10 +195,7 @@ def run_and_report(
             earlier = read_records(path) if done else ()
             run_suite(experiments, settings, on_records=keep, watches=watches, earlier=earlier)
         tallies = {e.name: Tally(e) for e in experiments}
-        watches = watch_suite(experiments, settings.runs_of, config.policy, base)
         started_at = read_header(path).started_at
-        for record in read_records(path):
-            watches[record.experiment, record.phase].add(record)
         spend = tally_records(read_records(path), tallies, config.run.prices, watches)
     if not any(tally.runs for tally in tallies.values()):
         raise BrokenEnvironmentError(
@@ -227,7 +224,7 @@ def run_and_report(
                 seed=tally.experiment.seed if seed is None else seed,
                 target=target or tally.experiment.entrypoint or "",
                 group=groups.get(tally.experiment.name, ""),
-                stops={phase: w for (name, phase), w in watches.items() if name == tally.experiment.name},
+                stops={p: watches[key] for p in PHASES if (key := (tally.experiment.name, p)) in watches},
             )
             for tally in tallies.values()
         ],

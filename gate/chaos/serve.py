@@ -62,7 +62,7 @@ def main(path: str, worker: str, entrypoint: str, isolation: str) -> None:
     if isolation == "none":
         _serve_here(control, carry_out)
         return
-    _warm_up()
+    _warm_up(path)
     gc.collect()
     gc.freeze()
     process.outlive_parent()
@@ -117,14 +117,17 @@ def _carry_out(connection: Connection, path: str, worker: str, child: int, find:
     run_target(find, path, order, connection)
 
 
-def _warm_up() -> None:
-    """Carry out runs of nothing: what Python writes into code that is new to it, no fork has to write again."""
+def _warm_up(path: str) -> None:
+    """Carry out runs of nothing: what Python writes into code that is new to it, no fork has to write again.
+
+    The gate knows of no such run, which is what a thread of the agent is told that has something to say meanwhile.
+    """
     order = dumps({"run": "", "points": [], "environment": {hook.RUN: "", hook.SEED: ""}, "arguments": {}})
     for _ in range(WARM_UPS):
         ours, theirs = socket.socketpair()
         with theirs:
             theirs.sendall(order.encode("ascii") + b"\n")
-            _carry_out(Connection(ours), "", "", 0, lambda: int)
+            _carry_out(Connection(ours), path, "", 0, lambda: int)
 
 
 def _limit(which: int, value: int) -> None:

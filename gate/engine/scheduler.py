@@ -31,27 +31,24 @@ class Scheduler:
     ) -> None:
         self._watches, self._done = watches, done
         had = Counter((name, phase) for name, phase, _ in done)
-        missing = {p.key: p.runs - had[p.key] for p in planned}
-        self.todo = [p for p in planned if missing[p.key] > 0]
+        self.todo = [p for p in planned if had[p.key] < p.runs]
+        if by_value:
+            missing: Counter[str] = Counter()
+            for phase in self.todo:
+                missing[phase.experiment.name] += phase.runs - had[phase.key]
+            planned = sorted(planned, key=lambda p: (_rank(p.experiment), missing[p.experiment.name]))
         bundles: dict[object, list[PlannedPhase]] = {}
         for phase in planned:
             bundles.setdefault(phase.group or phase.key, []).append(phase)
-        parts = [list(bundles.values())]
-        if by_value:
-            wanted: Counter[str] = Counter()
-            for (name, _), count in missing.items():
-                wanted[name] += count
-            value = {p.experiment.name: (_rank(p.experiment), wanted[p.experiment.name]) for p in planned}
-            order = sorted(value, key=value.__getitem__)
-            for bundle in bundles.values():
-                bundle.sort(key=lambda p: order.index(p.experiment.name))
-            parts = [[b for b in bundles.values() if b[0].experiment.name == name] for name in order]
-        self._parts = parts
+        parts: dict[str, list[list[PlannedPhase]]] = {}
+        for bundle in bundles.values():
+            parts.setdefault(bundle[0].experiment.name if by_value else "", []).append(bundle)
+        self._parts = list(parts.values())
 
     def turns(self) -> Iterator[Turn]:
         """Yield what is needed at the time that it is asked for."""
         for part in self._parts:
-            for index in range(max((p.runs for bundle in part for p in bundle), default=0)):
+            for index in range(max(p.runs for bundle in part for p in bundle)):
                 for bundle in part:
                     if turn := tuple(p.run(index) for p in bundle if self._is_open(p, index)):
                         yield turn

@@ -26,7 +26,7 @@ class WorkerPeer(Protocol):
     def idle(self, child: int, connection: "Idle") -> None:
         """Take a process of the worker that waits for an order."""
 
-    def left(self, child: int) -> None:
+    def left(self, child: int, connection: "Idle") -> None:
         """Note that a process no longer waits."""
 
 
@@ -118,7 +118,7 @@ class _Connection(asyncio.Protocol):
         self._take, self._leave, self._overflow = run.receive, lambda: run.closed(self), run.overflow
 
     def _introduce_idle(self, worker: WorkerPeer, child: int) -> None:
-        self._take, self._leave = self._refuse, lambda: worker.left(child)
+        self._take, self._leave = self._refuse, lambda: worker.left(child, self)
         worker.idle(child, self)
 
     def _refuse(self, _line: bytes) -> None:

@@ -63,6 +63,12 @@ class Worker:
         self._process: _Process | None = None
         self._failures = 0
 
+    @property
+    def _ahead(self) -> int:
+        if self._start.isolation == "none":
+            return 0
+        return max(0, min(AHEAD, self._settings.parallel + 1, self._expected))
+
     async def start(self) -> None:
         """Have a process that has imported the target, a new one if there is none.
 
@@ -72,7 +78,7 @@ class Worker:
         async with self._lock:
             if self._process is None or not self._process.alive:
                 await self.stop()
-                self._process = _Process(self._server, self._settings, self._start, self._scratch)
+                self._process = _Process(self._server, self._settings, self._start, self._scratch, self._ahead)
                 await self._process.start()
 
     async def run(self, live: LiveRun, order: dict[str, Any], timeout_s: float) -> Exit:
@@ -86,7 +92,7 @@ class Worker:
         await self.start()
         assert self._process is not None  # noqa: S101 (start has set it or raised)
         self._expected -= 1
-        self._process.ahead = min(self._process.ahead, max(0, self._expected))
+        self._process.ahead = self._ahead
         ended = await self._process.run(live, order, timeout_s)
         self._failures = self._failures + 1 if ended.kind == "lost" else 0
         return ended
@@ -103,10 +109,11 @@ class Worker:
 
 
 class _Process:
-    def __init__(self, server: Server, settings: RunSettings, start: Start, scratch: Path) -> None:
+    """`ahead`: how many processes are to wait for runs that are still to come."""
+
+    def __init__(self, server: Server, settings: RunSettings, start: Start, scratch: Path, ahead: int) -> None:
         self._server, self._settings, self._start = server, settings, start
-        self._entrypoint = start.entrypoint
-        self.ahead = 0 if start.isolation == "none" else min(AHEAD, settings.parallel + 1)
+        self._entrypoint, self.ahead = start.entrypoint, ahead
         self._token = secrets.token_hex(16)
         self._folder = scratch / f"worker-{self._token[:8]}"
         self._loop = asyncio.get_running_loop()
@@ -120,7 +127,7 @@ class _Process:
         self._coming = 0
         self._idle: dict[int, Idle] = {}
         self._children: dict[int, str] = {}
-        """The run that a process has, empty if it had none; by the number of the process."""
+        """By the number of a process the run that it has; empty if it has none, or ended before it was heard of."""
 
     @property
     def alive(self) -> bool:
@@ -205,7 +212,8 @@ class _Process:
         if op == "worker" and not self._greeted.done():
             self._greeted.set_result(None)
         elif op in ("ready", "broken") and not self._ready.done():
-            self._match()
+            if op == "ready":
+                self._match()
             self._ready.set_result(message.get("traceback", ""))
         elif op == "exited":
             self._ended(message["child"], Exit("exited", message["status"], message["tail"]))
@@ -219,16 +227,17 @@ class _Process:
             self._finish(run, Exit("lost", tail=self._tail() or "its worker died"))
 
     def idle(self, child: int, connection: Idle) -> None:
-        if child in self._children:  # it ended before this was read
-            del self._children[child]
+        if child in self._children:  # it ended before this was read, or somebody takes its number
+            connection.abort()
             return
         self._coming -= 1
         self._children[child] = ""
         self._idle[child] = connection
         self._match()
 
-    def left(self, child: int) -> None:
-        self._idle.pop(child, None)
+    def left(self, child: int, connection: Idle) -> None:
+        if self._idle.get(child) is connection:
+            del self._idle[child]
 
     # runs
 

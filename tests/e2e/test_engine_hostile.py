@@ -221,6 +221,10 @@ def test_hook__too_much_to_look_at_is_never_passed_over(function: str, monkeypat
     assert record.error == "recorded more than 100,000 events or 20 MB"
 
 
+def test_worker__lives_through_a_thread_that_logs_between_runs() -> None:
+    assert [r.outcome for r in run(experiment("chatters:agent", runs=3))] == ["ok"] * 6
+
+
 def test_worker__killed_by_its_agent_is_replaced() -> None:
     records = run(
         experiment("hostile:kills_its_parent", name="bad", runs=2, baseline=False),
