@@ -151,7 +151,7 @@ def run(
         commit=commit,
         on_record=shown.add,
         on_plan=shown.plan,
-        on_end=shown.end,
+        on_limit=shown.limit,
         journal=journal or report.with_name("journal.jsonl"),
         limit_s=timeout_s,
     )

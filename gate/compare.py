@@ -109,6 +109,8 @@ def compare(
 def _rows(pairs: list[Pair], policy: Policy, confirmation: Confirmation | None) -> list[Row]:
     drafts = draft_rows(pairs, policy)
     rows = compare_rows(drafts)
+    if confirmation is None and any(draft.spared for draft in drafts):  # stopped on the word that it is run again
+        confirmation = Confirmation(reason="the fresh runs of base and head are not at hand")
     return rows if confirmation is None or policy.confirm == "off" else confirm_rows(drafts, rows, confirmation)
 
 

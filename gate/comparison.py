@@ -62,6 +62,7 @@ class Row(Model):
     decided: fresh ones by `confirmation`, and `screen` has what was known before. `unconfirmed` says why there is no
     confirmation where one was due. `spared`: planned runs of head, beyond its counts, that could change no verdict;
     figures are those of the completion that is least favourable to what they show.
+    `first_look`: head's counts before more runs were added, where there were any; what is tested at alpha.
     `history`: the counts in the last stored reports, the oldest first.
     """
 
@@ -85,6 +86,7 @@ class Row(Model):
     decided_by: DecidedBy | None = None
     small_drop: bool = False
     spared: Count = 0
+    first_look: Counts | None = None
     screen: Screen | None = None
     unconfirmed: Text = ""
     history: list[Counts] = Field(default=[], max_length=100)

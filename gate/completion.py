@@ -1,6 +1,6 @@
 """What a phase that was stopped early may still have come to. Pure."""
 
-from gate.report import DECIDED_STOP, ExperimentReport, Phase, Report
+from gate.report import DECIDED_STOP, PhaseReport, Report
 from gate.trace import MAX_RUNS
 
 Table = tuple[int, int, int, int]
@@ -25,25 +25,27 @@ def swapped(table: Table) -> Table:
     return x2, n2, x1, n1
 
 
-def runs_spared(experiment: ExperimentReport, phase: Phase) -> int:
+def runs_spared(phase: PhaseReport) -> int:
     """Return how many runs a phase was spared since none of them could change a verdict.
 
     They may all have passed and may all have failed: a claim holds if it does at the worse of the two.
     """
-    for one in experiment.phases:
-        if one.phase == phase and one.stop_reason == DECIDED_STOP:
-            return max(0, min(one.planned_runs, MAX_RUNS) - len(one.runs))
-    return 0
+    if phase.stop_reason != DECIDED_STOP:
+        return 0
+    return max(0, min(phase.wanted_runs, MAX_RUNS) - len(phase.runs))
 
 
 def stopped(report: Report) -> list[str]:
-    """Return the experiments that were spared runs since their comparison with a base was decided."""
-    return [e.name for e in report.experiments if any(p.stop_reason == DECIDED_STOP for p in e.phases)]
+    """Return the experiments that were spared runs of the first look since their comparison was decided."""
+    return [
+        e.name for e in report.experiments if any(p.stop_reason == DECIDED_STOP and not p.extended for p in e.phases)
+    ]
 
 
 def why_no_base(report: Report) -> str:
     """Return why a report cannot be stored as a base; empty if it can."""
+    what = "was stopped early because its comparison was decided"
     if not (names := stopped(report)):
-        return ""
-    what = "was stopped early because its comparison was decided: counts that depend on a base are none themselves"
-    return f"{names[0]!r:.200} {what}"
+        what = "may have more runs because its comparison was not decided"
+        names = [e.name for e in report.experiments if any(p.max_runs is not None for p in e.phases)]
+    return f"{names[0]!r:.200} {what}: counts that depend on a base are none themselves" if names else ""

@@ -37,9 +37,10 @@ class Budget(Model):
 
 
 class RunConfig(Model):
-    """How the suite is run. `timeout_s` is in seconds per run, `prices` by globs of model names."""
+    """How the suite is run: `max_runs` with a second look, `timeout_s` in seconds per run, `prices` by model globs."""
 
     runs: Annotated[int, Field(ge=1, le=MAX_RUNS)] = 40
+    max_runs: Annotated[int, Field(ge=1, le=MAX_RUNS)] | None = None
     parallel: Annotated[int, Field(ge=1, le=512)] = 8
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 120.0
     isolation: Isolation = "fork"

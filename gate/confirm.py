@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gate import stats
 from gate.comparison import Row, Screen
-from gate.completion import Table
+from gate.completion import Table, at_best
 from gate.confirmation import Confirmation
 from gate.findings import Pair, lost_runs, pair_up
 from gate.policy import Policy
@@ -47,8 +47,10 @@ def is_due(draft: Draft, row: Row) -> bool:
 
 
 def _is_flagged(draft: Draft, row: Row) -> bool:
-    """Return whether the row looks worse if it stood alone, or in its family."""
-    p_values = [p for p in (row.p_value, row.adjusted_p_value) if p is not None]
+    """Return whether the row looks worse if it stood alone, at either look, or in its family."""
+    p_values = [stats.exact_test(*at_best(*look)) for look in draft.tables]
+    if row.adjusted_p_value is not None:
+        p_values.append(row.adjusted_p_value)
     return min(p_values, default=1.0) <= draft.claims.alpha
 
 
@@ -60,13 +62,19 @@ def _is_edited(draft: Draft) -> bool:
     )
 
 
+def confirming_runs(planned: int, phase: Phase) -> int:
+    """Return how many runs, of base and head together, confirm a phase of so many: without faults, those with too."""
+    return 2 * min(FACTOR * planned, MAX_RUNS) * (2 if phase == "baseline" else 1)
+
+
 def _rerun(pair: Pair, *, baseline: bool) -> Rerun:
     assert pair.head is not None  # noqa: S101 (only what head has is due)
     seed = pair.head.seed
     if seed is not None:
         sides = [side for side in (pair.base, pair.head) if side is not None]
         used = [run.seed for side in sides for phase in side.phases for run in phase.runs if run.seed is not None]
-        seed = max([*used, seed + _planned_runs(pair) - 1]) + 1
+        planned = max(phase.max_runs or phase.planned_runs for phase in pair.head.phases)
+        seed = max([*used, seed + planned - 1]) + 1
     return Rerun(pair.name, _fresh_runs(pair), seed, baseline)
 
 

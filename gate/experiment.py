@@ -30,8 +30,8 @@ from gate.probes import PROBES, Probe
 from gate.registry import Registry, suggest
 from gate.trace import MAX_RUNS, POINTS
 
-SEQUENTIAL_FACTOR = 2.5
-"""How many times its fixed number of runs an experiment of sequential sampling may have where it does not say."""
+MOST_FACTOR = 2.5
+"""How many times its fixed number of runs a phase may have at most where nothing is said."""
 M = TypeVar("M", bound=Model)
 
 
@@ -122,8 +122,13 @@ class Experiment:
         """Return how many runs each phase has, at most where sampling is sequential; an override comes first."""
         runs = override or self.max_runs or self.runs or default
         if self.sequential and not (override or self.max_runs):
-            runs = min(math.ceil(SEQUENTIAL_FACTOR * runs), MAX_RUNS)
+            runs = most_runs(runs)
         return runs
+
+    def most_runs(self, planned: int, most: int | None) -> int | None:
+        """Return how many runs a phase has with a second look, None where there cannot be one."""
+        most = most or most_runs(planned)
+        return most if most > planned and not self.sequential else None
 
     @property
     def fingerprint(self) -> str:
@@ -141,6 +146,11 @@ class Experiment:
             "infra_errors": list(self.infra_errors),
         }
         return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def most_runs(runs: int) -> int:
+    """Return how many runs a phase may have at most where nothing is said."""
+    return min(math.ceil(MOST_FACTOR * runs), MAX_RUNS)
 
 
 def parse_experiment(text: str, source: str) -> Experiment:

@@ -6,7 +6,8 @@ from datetime import date
 
 from gate import stats
 from gate.comparison import Counts, CriticalFinding, Missing, Notice, Row, StatusChange
-from gate.judge import MAX_INFRA, UNCOUNTED, below_threshold, violated
+from gate.counting import UNCOUNTED
+from gate.judge import MAX_INFRA, below_threshold, violated
 from gate.policy import LONGEST_ACCEPTED, ExperimentPolicy, KnownFinding, Policy, Removed, Severity
 from gate.report import ExperimentReport, FaultReport, Phase, ProbeReport, Report
 
@@ -124,7 +125,7 @@ def find_critical(pairs: list[Pair], known_findings: Sequence[KnownFinding], tod
             if head is None or stricter_severity(base, head) != "critical":
                 continue
             threshold = max(head.threshold, base.threshold if base else 0.0)
-            if not violated(head, threshold, confidence):
+            if not violated(head, threshold, pair.head.confidence_of(phase, confidence)):
                 continue
             known = ""
             # Base is held to its own threshold: raising it in head would else turn a new finding into an old one.

@@ -1,41 +1,31 @@
 """One experiment's runs to its report: counts, intervals, held / weakness / inconclusive."""
 
 import bisect
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Protocol, get_args
+from typing import get_args
 
-from gate.experiment import Experiment, ProbeSpec
+from gate.counting import UNCOUNTED, FaultTally, PhaseTally, Stop, applicable
+from gate.experiment import Experiment
 from gate.report import (
-    BUDGET_STOP,
     PHASES,
-    Decision,
     ExperimentReport,
     Failure,
-    FaultCount,
     FaultReport,
-    ModelUsage,
     Outcomes,
     Phase,
-    PhaseReport,
     ProbeReport,
     RunRecord,
-    RunSummary,
     Status,
+    at_each_look,
 )
-from gate.stats import runs_needed, threshold_verdict, wilson_interval
+from gate.stats import runs_needed, threshold_verdict
 from gate.trace import Outcome
-
-UNCOUNTED: tuple[Outcome, ...] = ("infra", "gate_error")
-"""Outcomes that say nothing about the agent; such runs are left out of every count."""
 
 MAX_INFRA = 0.10
 """The share of a phase's runs that may be lost to the provider or the gate before the experiment is undecided."""
 
 MAX_FAILURES = 20
-MAX_MODELS = 999
-"""How many models a phase tells apart."""
 MAX_TRACES = 3
 """How many failures of each phase are shown with their events."""
 
@@ -50,15 +40,6 @@ def judge_experiment(
     return tally.report(planned_runs=planned_runs, seed=seed)
 
 
-class Stop(Protocol):
-    """Why a phase ended before its time, empty if it did not, and what was decided on the way, by probe."""
-
-    @property
-    def stop_reason(self) -> str: ...
-    @property
-    def decisions(self) -> Mapping[str, Decision]: ...
-
-
 class Tally:
     """What the report needs of one experiment's runs, taken one at a time in any order.
 
@@ -67,8 +48,8 @@ class Tally:
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
-        self.phases = {phase: _PhaseTally(len(applicable(experiment, phase))) for phase in PHASES}
-        self.faults = [_FaultTally() for _ in experiment.faults]
+        self.phases = {phase: PhaseTally(len(applicable(experiment, phase))) for phase in PHASES}
+        self.faults = [FaultTally() for _ in experiment.faults]
         self._failures: list[tuple[_Order, RunRecord]] = []
         self._first_error: tuple[_Order, str] | None = None
 
@@ -116,9 +97,15 @@ class Tally:
             probe
             for phase in PHASES
             if self.phases[phase].summaries
-            for probe in self.phases[phase].probe_reports(experiment, phase, stops.get(phase))
+            for probe in self.phases[phase].probe_reports(experiment, phase, planned_runs, stops.get(phase))
         ]
-        status, reason = _verdict(experiment, self, probes)
+        looks = 2 if (chaos := stops.get("chaos")) and chaos.max_runs else 1
+        status, reason = _verdict(experiment, self, probes, at_each_look(experiment.confidence, looks))
+        phases = [
+            self.phases[phase].report(phase, planned_runs, stops.get(phase), group if phase == "baseline" else "")
+            for phase in PHASES
+            if phase == "chaos" or experiment.baseline
+        ]
         return ExperimentReport(
             name=experiment.name,
             path=experiment.path,
@@ -137,21 +124,7 @@ class Tally:
                 for s, t in zip(experiment.faults, self.faults, strict=True)
             ],
             outcomes=Outcomes(**{o: sum(p.outcomes[o] for p in self.phases.values()) for o in get_args(Outcome)}),
-            phases=[
-                PhaseReport(
-                    phase=phase,
-                    planned_runs=planned_runs,
-                    stop_reason=(stops[phase].stop_reason if phase in stops else "")
-                    or (BUDGET_STOP if len(self.phases[phase].summaries) < planned_runs else ""),
-                    runs=sorted(self.phases[phase].summaries, key=lambda r: r.index),
-                    seconds=self.phases[phase].seconds,
-                    model_calls=self.phases[phase].model_calls,
-                    usage=list(self.phases[phase].usage.values()),
-                    group=group if phase == "baseline" else "",
-                )
-                for phase in PHASES
-                if phase == "chaos" or experiment.baseline
-            ],
+            phases=phases,
             failures=self._shown_failures(),
             target=target,
         )
@@ -165,93 +138,6 @@ class Tally:
 
 
 _Order = tuple[int, int]
-
-
-class _PhaseTally:
-    def __init__(self, probes: int) -> None:
-        self.outcomes: Counter[Outcome] = Counter()
-        self.summaries: list[RunSummary] = []
-        self._seen: dict[tuple[bool, ...], tuple[bool, ...]] = {}  # most runs are alike: one tuple does for all
-        self.passes, self.vacuous, self.errors = ([0] * probes for _ in range(3))
-        self.details: list[tuple[int, str] | None] = [None] * probes
-        self.seconds, self.model_calls = 0.0, 0
-        self.usage: dict[str, ModelUsage] = {}
-
-    @property
-    def counted(self) -> int:
-        return sum(n for outcome, n in self.outcomes.items() if outcome not in UNCOUNTED)
-
-    def add(self, record: RunRecord) -> None:
-        self.outcomes[record.outcome] += 1
-        passed = tuple(p.passed for p in record.probes)
-        passed = self._seen.setdefault(passed, passed)
-        self.summaries.append(RunSummary(index=record.index, seed=record.seed, outcome=record.outcome, passed=passed))
-        self._add_spend(record)
-        if record.outcome in UNCOUNTED:
-            return
-        for at, outcome in enumerate(record.probes):
-            self.passes[at] += outcome.passed
-            self.vacuous[at] += outcome.vacuous
-            self.errors[at] += outcome.errored
-            first = self.details[at]
-            if not outcome.passed and (first is None or record.index < first[0]):
-                self.details[at] = record.index, outcome.detail
-
-    def _add_spend(self, record: RunRecord) -> None:
-        self.seconds += record.duration_s
-        self.model_calls += record.model_calls
-        for one in record.usage:
-            name = one.model if one.model in self.usage or len(self.usage) < MAX_MODELS else ""
-            so_far = self.usage.get(name) or ModelUsage(model=name, responses=0, input_tokens=0, output_tokens=0)
-            self.usage[name] = ModelUsage(
-                model=name,
-                responses=so_far.responses + one.responses,
-                input_tokens=so_far.input_tokens + one.input_tokens,
-                output_tokens=so_far.output_tokens + one.output_tokens,
-            )
-
-    def probe_reports(self, experiment: Experiment, phase: Phase, stop: Stop | None) -> list[ProbeReport]:
-        runs = self.counted
-        reports = []
-        for at, spec in enumerate(applicable(experiment, phase)):
-            first = self.details[at]
-            interval = wilson_interval(self.passes[at], runs, experiment.confidence) if runs else None
-            reports.append(
-                ProbeReport(
-                    id=spec.id,
-                    type=spec.probe.type,
-                    label=spec.probe.label[:1_000],
-                    category=spec.probe.category,
-                    severity=spec.severity,
-                    phase=phase,
-                    threshold=spec.threshold,
-                    passes=self.passes[at],
-                    runs=runs,
-                    vacuous=self.vacuous[at],
-                    errors=self.errors[at],
-                    interval=None if interval is None else (interval.low, interval.high),
-                    detail=first[1] if first else "",
-                    min_effect=spec.min_effect,
-                    decision=stop.decisions.get(spec.id) if stop else None,
-                    line=spec.line,
-                )
-            )
-        return reports
-
-
-class _FaultTally:
-    def __init__(self) -> None:
-        self.fired = self.no_op = self.runs_fired = 0
-
-    def add(self, count: FaultCount) -> None:
-        self.fired += count.fired
-        self.no_op += count.no_op
-        self.runs_fired += count.fired > 0
-
-
-def applicable(experiment: Experiment, phase: Phase) -> list[ProbeSpec]:
-    """Return the probes that are checked in a phase, in the order of `RunRecord.probes`."""
-    return [p for p in experiment.probes if phase == "chaos" or not p.detection]
 
 
 def is_failure(record: RunRecord) -> bool:
@@ -274,8 +160,11 @@ def _failure(experiment: Experiment, run: RunRecord, *, traced: bool) -> Failure
     )
 
 
-def _verdict(experiment: Experiment, tally: Tally, probes: list[ProbeReport]) -> tuple[Status, str]:
-    """Decide in the order of the published verdict, widened by what must never look held."""
+def _verdict(experiment: Experiment, tally: Tally, probes: list[ProbeReport], confidence: float) -> tuple[Status, str]:
+    """Decide in the order of the published verdict, widened by what must never look held.
+
+    `confidence`: what thresholds are held to where the experiment asks for confidence.
+    """
     for phase in PHASES:
         if phase == "baseline" and not experiment.baseline:
             continue
@@ -292,13 +181,13 @@ def _verdict(experiment: Experiment, tally: Tally, probes: list[ProbeReport]) ->
         return "inconclusive", "no fault fired: check the faults' targets and the instrumentation"
     chaos = [p for p in probes if p.phase == "chaos"]
     failing = [p for p in chaos if below_threshold(p)]
-    undecided = [p for p in chaos if _undecided(p, experiment)]
+    undecided = [p for p in chaos if _undecided(p, experiment, confidence)]
     if [p for p in failing if p not in undecided]:
         return "weakness", _list(failing)
     if undecided and experiment.sequential:
         return "inconclusive", f"not decided within the most runs allowed: {_list(undecided)}"
     if undecided:
-        needed = max(runs_needed(p.threshold, experiment.confidence) for p in undecided)
+        needed = max(runs_needed(p.threshold, confidence) for p in undecided)
         return (
             "inconclusive",
             f"not decided at {experiment.confidence:.0%} confidence: {_list(undecided)}; about {needed} runs would",
@@ -338,12 +227,12 @@ def is_violated(passes: int, runs: int, threshold: float, confidence: float) -> 
     return threshold_verdict(passes, runs, threshold, confidence) == "fail"
 
 
-def _undecided(probe: ProbeReport, experiment: Experiment) -> bool:
+def _undecided(probe: ProbeReport, experiment: Experiment, confidence: float) -> bool:
     if probe.decision is not None:
         return probe.decision == "inconclusive"
     if not experiment.require_confidence or probe.threshold >= 1 or not probe.runs:
         return False
-    return threshold_verdict(probe.passes, probe.runs, probe.threshold, experiment.confidence) == "inconclusive"
+    return threshold_verdict(probe.passes, probe.runs, probe.threshold, confidence) == "inconclusive"
 
 
 def _list(probes: list[ProbeReport]) -> str:

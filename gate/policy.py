@@ -41,6 +41,9 @@ class Policy(Model):
     confirm: Literal["auto", "off"] = Field(
         "auto", description="run base and head again for what looks worse, before a FAIL stands"
     )
+    extend: Literal["auto", "off"] = Field(
+        "off", description="more runs, as a second look, for what is still undecided; takes `confirm: auto`"
+    )
     on_regression: Blocking = "fail"
     on_new_critical: Blocking = "fail"
     on_missing: Blocking = "fail"

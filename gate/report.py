@@ -105,7 +105,7 @@ class ProbeReport(Model):
 
     `line`: where the probe stands in the experiment's file; absent in older reports and those of other tools.
     `decision`: what a sequential test says of the threshold; it takes the place of the pass rate, whose runs ended
-    because of it.
+    because of it. `first_look`: passes and runs of those that were planned, where more were added.
     """
 
     id: Name
@@ -124,6 +124,7 @@ class ProbeReport(Model):
     min_effect: OpenRate | None = None
     line: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     decision: Decision | None = None
+    first_look: tuple[Runs, Runs] | None = None
 
 
 class FaultReport(Model):
@@ -183,6 +184,7 @@ SEQUENTIAL_STOP = "the sequential tests were decided"
 class PhaseReport(Model):
     """How many runs a phase was planned to have, and why it has fewer, if it has.
 
+    `max_runs`: as many as it would have with a second look, where one was planned, whether or not it was taken.
     `seconds`, all runs one after the other, `model_calls` and `usage` are what the runs took; absent in older reports.
     `group`: phases with the same one are the same runs, carried out once; empty where none can be shared.
     """
@@ -195,6 +197,17 @@ class PhaseReport(Model):
     model_calls: Total | None = None
     usage: list[ModelUsage] | None = Field(default=None, max_length=1_000)
     group: Text = ""
+    max_runs: Count | None = None
+
+    @property
+    def extended(self) -> bool:
+        """Return whether a second look was begun."""
+        return self.max_runs is not None and len(self.runs) > self.planned_runs
+
+    @property
+    def wanted_runs(self) -> int:
+        """Return how many runs it was to have in the end."""
+        return self.max_runs if self.max_runs is not None and self.extended else self.planned_runs
 
 
 class ExperimentReport(Model):
@@ -217,6 +230,19 @@ class ExperimentReport(Model):
     failures: list[Failure] = Field(default=[], max_length=100)
     policy: ExperimentPolicy | None = None
     target: Text = ""
+
+    def looks(self, phase: Phase) -> int:
+        """Return how often a phase may have been looked at: each error of a claim is split over as many looks."""
+        return 2 if any(p.phase == phase and p.max_runs is not None for p in self.phases) else 1
+
+    def confidence_of(self, phase: Phase, wanted: float | None = None) -> float:
+        """Return the confidence that each look at a phase needs, for all to have what is wanted (default: its own)."""
+        return at_each_look(self.confidence if wanted is None else wanted, self.looks(phase))
+
+
+def at_each_look(confidence: float, looks: int) -> float:
+    """Return the confidence that each of several looks at the same runs needs for all of them to have it."""
+    return 1 - (1 - confidence) / looks
 
 
 class Suite(Model):

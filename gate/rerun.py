@@ -43,9 +43,12 @@ class Again:
 
 
 class FirstLook(Protocol):
-    """Runs the suite: with `base`, without the runs that its comparison does not need; `resume` makes up for those."""
+    """Runs the suite: with `base`, without the runs that its comparison does not need; `resume` goes on.
 
-    def __call__(self, *, base: Report | None, resume: bool) -> Report:
+    With `whole` the runs that were planned are not among those.
+    """
+
+    def __call__(self, *, base: Report | None, resume: bool, whole: bool = False) -> Report:
         """Return the report of head."""
 
 
@@ -61,14 +64,15 @@ def look_and_confirm(
 ) -> tuple[Report, Confirmation | None]:
     """Run the suite, and base and head again for what looks worse; return the report and what came of the second.
 
-    With `spare`, runs that can change no verdict are left out, since fresh ones are to confirm what looks worse. Where
-    there are none, they are made up for, so that the first look decides on all runs.
+    With `spare`, runs that can change no verdict are left out, since fresh ones are to confirm what looks worse, and
+    others added where that may decide. Where there are no fresh ones, those that were left out of the first look are
+    made up for, so that it decides on all runs.
     """
     head = first_look(base=base if spare else None, resume=resume)
     confirmation = confirm(base, head, experiments, config, again)
     if confirmation is not None and stopped(head) and _wants_full_counts(confirmation):
         again.say("what was stopped early is run to its end, since not all of it can be confirmed")
-        head = first_look(base=None, resume=True)
+        head = first_look(base=base, resume=True, whole=True)
     return head, confirmation
 
 

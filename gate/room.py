@@ -15,7 +15,7 @@ TEXT_ROOM = 6_000_000
 
 
 def refuse_too_many(experiments: Sequence[Experiment], runs: Sequence[int]) -> None:
-    """Stop before anything is run where the report could not be read again; `runs` are those of each phase.
+    """Stop before anything is run where the report could not be read again; `runs` are the most that each phase has.
 
     Raises:
         UsageError: too many runs.

@@ -1,6 +1,6 @@
 """Rows: one probe in one phase, head against base, by exact tests. Pure."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 from gate import stats
@@ -9,7 +9,7 @@ from gate.completion import Table, at_best, at_worst, runs_spared, swapped
 from gate.experiment import ProbeSpec
 from gate.findings import Key, Pair, counts, measured, stricter_severity
 from gate.policy import ExperimentPolicy, Policy
-from gate.report import ExperimentReport, Phase, ProbeReport
+from gate.report import BUDGET_STOP, ExperimentReport, Phase, ProbeReport
 
 MAX_PLANNED_RUNS = 2_000
 """No more runs than this are suggested to settle a row."""
@@ -22,6 +22,31 @@ class Claims:
     alpha: float
     min_effect: float
     power: float
+    looks: int = 1
+
+    @property
+    def beta(self) -> float:
+        """Return the chance of a wrong PASS that each look may have."""
+        return (1 - self.power) / self.looks
+
+    def with_looks(self, base: tuple[int, int] | None, planned: int, most: int | None) -> "Claims":
+        """Return the claims with their error split over two looks, at so many runs, where a second is of use.
+
+        That is settled before head has run: against these passes and runs of base a second look could prove that there
+        is no drop, and the first can do so at its part of the error if it could at all.
+        """
+
+        if base is None or most is None:
+            return self
+        x1, n1 = base
+
+        def provable(runs: int, beta: float) -> bool:
+            found = stats.noninferiority_boundary(n1, runs, min_effect=self.min_effect, beta=beta)
+            return bool(found[x1] <= runs)
+
+        split = replace(self, looks=2)
+        useful = provable(most, split.beta) and (provable(planned, split.beta) or not provable(planned, self.beta))
+        return split if useful else self
 
     @classmethod
     def of(cls, policy: Policy, experiment: ExperimentPolicy | None, probe: ProbeReport | ProbeSpec | None) -> "Claims":
@@ -39,7 +64,8 @@ class Claims:
 class Draft:
     """A row before it is decided; `table` is absent where nothing can be tested.
 
-    `spared`: runs of head that were not carried out since none could change a verdict.
+    `spared`: runs of head that were not carried out since none could change a verdict. `first`: the table of the first
+    look where a second was taken. That only adds a chance to PASS: what is tested at `alpha` is the first.
     """
 
     pair: Pair
@@ -49,6 +75,13 @@ class Draft:
     claims: Claims
     table: Table | None
     spared: int = 0
+    first: Table | None = None
+
+    @property
+    def tables(self) -> list[tuple[Table, int]]:
+        """Return what each look has counted and was spared, the first look before the second."""
+        looks = [] if self.first is None else [(self.first, 0)]
+        return looks if self.table is None else [*looks, (self.table, self.spared)]
 
     @property
     def hypothesis(self) -> tuple[object, ...]:
@@ -57,7 +90,7 @@ class Draft:
         groups = [phase.group for side in sides if side for phase in side.phases if phase.phase == self.key[1]]
         if self.head is None or len(groups) < len(sides) or not all(groups):
             return self.pair.name, *self.key
-        return *groups, self.head.type, self.head.label, self.table, self.spared
+        return *groups, self.head.type, self.head.label, *self.tables[:1]
 
     def untested(self) -> Row:
         """Return the row of what cannot be tested; a sequential test of head's threshold then stands for itself."""
@@ -84,6 +117,8 @@ class Draft:
         update = {**asdict(figures), **asdict(planned), "adjusted_p_value": dropped, "decided_by": decided_by}
         update |= {"p_value": stats.exact_test(*at_best(table, spared)), "spared": spared}
         update |= {"base": Counts(passes=x1, runs=n1), "head": Counts(passes=x2, runs=n2)}
+        if self.first and decided_by != "confirmation":
+            update["first_look"] = Counts(passes=self.first[2], runs=self.first[3])
         return _row(self, verdict).model_copy(update={**update, "small_drop": verdict == "small_drop"})
 
 
@@ -94,35 +129,34 @@ def draft_rows(pairs: list[Pair], policy: Policy) -> list[Draft]:
 
 def compare_rows(drafts: list[Draft]) -> list[Row]:
     """Return the row of every draft, decided by the counts of the two reports."""
-    hypotheses = {d.hypothesis: (d.table, d.spared) for d in drafts if d.table}
+    hypotheses = {d.hypothesis: d.tables[0] for d in drafts if d.tables}
     # what was spared counts the way that speaks against what is to be shown: for no drop, and for no rise
     worse = _family([at_best(*counted) for counted in hypotheses.values()])
     better = _family([swapped(at_worst(*counted)) for counted in hypotheses.values()])
     level = dict(zip(hypotheses, zip(worse, better, strict=True), strict=True))
     decided_by: DecidedBy = "exact_test" if len(hypotheses) == 1 else "step_down"
-    return [_decided(d, d.table, *level[d.hypothesis], decided_by) if d.table else d.untested() for d in drafts]
-
-
-def _decided(draft: Draft, table: Table, dropped: float, rose: float, decided_by: DecidedBy) -> Row:
-    """Return the row of a draft in its family.
-
-    One that was stopped because it looks worse, to be confirmed, never got the runs that a correction asks for: until
-    it is confirmed it stands as if alone.
-    """
-    alone = stats.exact_test(*at_best(table, draft.spared))
-    if draft.spared and alone <= draft.claims.alpha < dropped:
-        dropped, decided_by = alone, "exact_test"
-    return draft.tested(table, dropped, rose, decided_by, spared=draft.spared)
+    return [
+        d.tested(d.table, *level[d.hypothesis], decided_by, spared=d.spared) if d.table else d.untested()
+        for d in drafts
+    ]
 
 
 def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | None, policy: Policy) -> Draft:
     claims = Claims.of(policy, pair.own_policy, base or head)
-    table = None
     yardstick = key[1] == "baseline" or pair.base is None or acted(pair.base)
     fixed = not (is_sequential(base) or is_sequential(head))  # else the counts ended because of what they were
-    if fixed and pair.comparable and yardstick and base is not None and head is not None and base.runs and head.runs:
-        table = base.passes, base.runs, head.passes, head.runs
-    return Draft(pair, key, base, head, claims, table, runs_spared(pair.head, key[1]) if pair.head else 0)
+    phase = next((p for p in pair.head.phases if p.phase == key[1]), None) if pair.head else None
+    if not (fixed and pair.comparable and yardstick and base and head and base.runs and head.runs):
+        return Draft(pair, key, base, head, claims, None)
+    of_base = base.passes, base.runs
+    if phase is None:
+        return Draft(pair, key, base, head, claims, (*of_base, head.passes, head.runs))
+    claims = claims.with_looks(of_base, phase.planned_runs, phase.max_runs)
+    first = (*of_base, *head.first_look) if head.first_look else None
+    # that the budget cut a second look short, or that it is only for the sake of other probes, leaves the first
+    if first and (claims.looks == 1 or phase.stop_reason == BUDGET_STOP):
+        return Draft(pair, key, base, head, claims, first)
+    return Draft(pair, key, base, head, claims, (*of_base, head.passes, head.runs), runs_spared(phase), first)
 
 
 def is_sequential(probe: ProbeReport | None) -> bool:
@@ -192,7 +226,7 @@ class _Figures:
 @lru_cache(maxsize=65536)
 def _figures(table: Table, claims: Claims) -> _Figures:
     x1, n1, _, n2 = table
-    pass_at = stats.noninferiority_boundary(n1, n2, min_effect=claims.min_effect, beta=1 - claims.power)[x1]
+    pass_at = stats.noninferiority_boundary(n1, n2, min_effect=claims.min_effect, beta=claims.beta)[x1]
     fail_at = stats.rejection_boundary(n1, n2, alpha=claims.alpha)[x1]
     rate = x1 / n1
     seen = stats.exact_power(n1, n2, rate, max(0.0, rate - claims.min_effect), alpha=claims.alpha) if x1 else None
@@ -222,7 +256,7 @@ def _planned(table: Table, claims: Claims) -> _Planned:
             *table,
             alpha=claims.alpha,
             min_effect=claims.min_effect,
-            power=claims.power,
+            power=1 - claims.beta,
             max_runs=MAX_PLANNED_RUNS,
         ),
     )

@@ -1,15 +1,16 @@
 """When a phase has had enough runs. Pure: the same runs give the same answer in whatever order they finish."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
 from gate import stats
+from gate.counting import UNCOUNTED, applicable
 from gate.errors import UsageError
 from gate.experiment import Experiment, ProbeSpec
-from gate.judge import MAX_INFRA, UNCOUNTED, applicable, is_below, is_violated
+from gate.judge import MAX_INFRA, is_below, is_violated
 from gate.policy import Policy, Severity
 from gate.report import (
     DECIDED_STOP,
@@ -21,6 +22,7 @@ from gate.report import (
     ProbeReport,
     Report,
     RunRecord,
+    at_each_look,
 )
 from gate.rows import Claims, acted
 
@@ -33,16 +35,33 @@ class Rule(Protocol):
 
     @property
     def decisions(self) -> Mapping[str, Decision]: ...
+    @property
+    def max_runs(self) -> int | None:
+        """Return how many runs there are with a second look, None if none is planned."""
+
+    @property
+    def wants_more(self) -> bool:
+        """Return whether a second look may decide what the runs so far, all that were planned, do not."""
+
+    @property
+    def looks_worse(self) -> bool:
+        """Return whether the runs so far are to be confirmed, whatever is still to come."""
 
     def add(self, record: RunRecord) -> str:
         """Take the next run; return why no further one is needed, empty while some are."""
 
 
 class Watch:
-    """Follows one phase. `counted`: how many runs count, from the first on, once that is decided."""
+    """Follows one phase. `counted`: how many runs count, from the first on, once that is decided.
+
+    `limit`: how many it may come to. That is `planned_runs`, and `max_runs` once the rule wants a second look; None
+    where none is planned.
+    """
 
     def __init__(self, planned_runs: int, rule: Rule | None = None) -> None:
         self.planned_runs, self._rule = planned_runs, rule
+        self.max_runs = rule.max_runs if rule else None
+        self.limit = planned_runs
         self.counted: int | None = None
         self.stop_reason = ""
         self._taken = 0
@@ -55,18 +74,31 @@ class Watch:
         self._early[record.index] = record
         while self.counted is None and (following := self._early.pop(self._taken, None)) is not None:
             self._taken += 1
-            if (reason := self._rule.add(following)) and self._taken < self.planned_runs:
+            reason = self._rule.add(following)
+            if self._taken == self.planned_runs and self.max_runs is not None and self._rule.wants_more:
+                self.limit = self.max_runs
+            elif reason and self._taken < self.limit:
                 self.counted, self.stop_reason = self._taken, reason
                 self._early.clear()
+
+    @property
+    def most_runs(self) -> int:
+        """Return how many runs the phase has at most."""
+        return self.max_runs or self.planned_runs
 
     @property
     def decisions(self) -> Mapping[str, Decision]:
         """Return what the rule has decided itself, by probe."""
         return self._rule.decisions if self._rule else {}
 
+    @property
+    def looks_worse(self) -> bool:
+        """Return whether base and head are to be run again for this phase, whatever is still to come."""
+        return self._rule is not None and self._rule.looks_worse
+
     def needs(self, index: int) -> bool:
         """Return whether a run is to be carried out, or counts."""
-        return index < (self.planned_runs if self.counted is None else self.counted)
+        return index < (self.limit if self.counted is None else self.counted)
 
 
 Watches = Mapping[Key, Watch]
@@ -77,11 +109,15 @@ def watch_suite(
     runs_of: Callable[[Experiment], int],
     policy: Policy,
     base: Report | None = None,
+    *,
+    max_runs: int | None = None,
+    whole: bool = False,
 ) -> Watches:
     """Return what follows every phase. Sequential ones stop when their thresholds are decided, by claims of `policy`.
 
-    With a base the others stop once their comparison with it is decided. That is for a base whose policy has what looks
-    worse confirmed by fresh runs; without it every run is needed.
+    With a base the others stop once their comparison with it is decided, and have a second look, of `max_runs` in all
+    (default: a multiple of the planned), where it is not and base's policy has it. That is for a base whose policy has
+    what looks worse confirmed by fresh runs; without it every run is needed, as it is with `whole` in the first look.
 
     Raises:
         UsageError: a threshold that a sequential test cannot have.
@@ -92,13 +128,16 @@ def watch_suite(
         runs, known = runs_of(experiment), stored.get(experiment.name)
         # an edited experiment is compared with a base that has still to be run
         comparable = known is None or known.fingerprint == experiment.fingerprint
+        most = None
+        if known is not None and comparable and base is not None and base.policy.extend == "auto":
+            most = experiment.most_runs(runs, max_runs)
         for phase in PHASES:
             if phase == "chaos" or experiment.baseline:
                 rule: Rule | None = None
                 if experiment.sequential:
                     rule = Sequential(experiment, phase, policy, runs)
                 elif base is not None and base.policy.confirm == "auto" and comparable:
-                    rule = Curtailment(experiment, phase, known, base.policy, runs)
+                    rule = Curtailment(experiment, phase, known, base.policy, runs, most, whole=whole)
                 watches[experiment.name, phase] = Watch(runs, rule)
     return watches
 
@@ -114,6 +153,12 @@ class Bar:
     base: tuple[int, int] | None
     claims: Claims
 
+    def wants_more(self, passes: int, runs: int, more: int) -> bool:
+        """Return whether it takes more runs than these to decide, and so many more may."""
+        if self.claims.looks == 1 or self.looks_worse(passes, runs) or self._is_proven(passes, runs):
+            return False
+        return self._is_proven(passes + more, runs + more)
+
     def decided(self, passes: int, rest: int, runs: int) -> bool:
         """Return whether the `rest` of so many runs can change nothing that is said."""
         return self.statements(passes, runs) == self.statements(passes + rest, runs)
@@ -127,13 +172,25 @@ class Bar:
             said.append(is_violated(passes, runs, self.critical_threshold, self.confidence))
         if self.base is not None:
             x1, n1 = self.base
-            alpha, beta = self.claims.alpha, 1 - self.claims.power
             said += [
-                passes <= stats.rejection_boundary(n1, runs, alpha=alpha)[x1],
-                passes >= stats.noninferiority_boundary(n1, runs, min_effect=self.claims.min_effect, beta=beta)[x1],
-                x1 <= stats.rejection_boundary(runs, n1, alpha=alpha)[passes],
+                self.looks_worse(passes, runs),
+                self._is_proven(passes, runs),
+                x1 <= stats.rejection_boundary(runs, n1, alpha=self.claims.alpha)[passes],
             ]
         return tuple(said)
+
+    def looks_worse(self, passes: int, runs: int) -> bool:
+        """Return whether these counts are to be confirmed."""
+        if self.base is None:
+            return False
+        x1, n1 = self.base
+        return passes <= stats.rejection_boundary(n1, runs, alpha=self.claims.alpha)[x1]
+
+    def _is_proven(self, passes: int, runs: int) -> bool:
+        assert self.base is not None  # noqa: S101 (asked only where there is one)
+        x1, n1 = self.base
+        effect, beta = self.claims.min_effect, self.claims.beta
+        return passes >= stats.noninferiority_boundary(n1, runs, min_effect=effect, beta=beta)[x1]
 
 
 class Sequential:
@@ -153,6 +210,8 @@ class Sequential:
                 raise UsageError(f"no sequential test of its threshold: {error}", where=where, fix=fix) from None
         self._open, self._fired = dict.fromkeys(self._tests, True), phase == "baseline"
         self.decisions: dict[str, Decision] = dict.fromkeys(self._tests, "inconclusive")
+        self.wants_more = self.looks_worse = False
+        self.max_runs = None
 
     def add(self, record: RunRecord) -> str:
         """Take the next run; return why no further one is needed, empty while some are."""
@@ -167,17 +226,32 @@ class Sequential:
 
 
 class Curtailment:
-    """Follows one phase of head in the order of its runs, against what the base had."""
+    """Follows one phase of head in the order of its runs, against what the base had.
+
+    `most_runs`: how many with a second look, None if there is to be none. With `whole` the first is not ended early.
+    """
 
     decisions: Mapping[str, Decision] = MappingProxyType({})
 
     def __init__(
-        self, experiment: Experiment, phase: Phase, base: ExperimentReport | None, policy: Policy, planned_runs: int
+        self,
+        experiment: Experiment,
+        phase: Phase,
+        base: ExperimentReport | None,
+        policy: Policy,
+        planned_runs: int,
+        most_runs: int | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
         specs = applicable(experiment, phase)
         stored = {p.id: p for p in base.probes if p.phase == phase} if base else {}
-        self._bars = [bar_of(experiment, spec, phase, base, stored.get(spec.id), policy) for spec in specs]
-        self._planned, self._chaos = planned_runs, phase == "chaos"
+        bars = [bar_of(experiment, spec, phase, base, stored.get(spec.id), policy) for spec in specs]
+        claims = [bar.claims.with_looks(bar.base, planned_runs, most_runs) for bar in bars]
+        self.max_runs = most_runs if any(claim.looks > 1 for claim in claims) else None
+        confidence = at_each_look(experiment.confidence, 1 if self.max_runs is None else 2)
+        self._bars = [replace(b, claims=c, confidence=confidence) for b, c in zip(bars, claims, strict=True)]
+        self._planned, self._chaos, self._whole = planned_runs, phase == "chaos", whole
         self._runs = self._lost = 0
         self._passes = [0] * len(specs)
         self._tested = [not (self._chaos and spec.severity == "critical") for spec in specs]
@@ -198,13 +272,45 @@ class Curtailment:
         self._fired |= bool(fired)
         return DECIDED_STOP if self._is_decided() else ""
 
-    def _is_decided(self) -> bool:
+    @property
+    def wants_more(self) -> bool:
+        """Return whether a second look may decide what the runs so far, all that were planned, do not."""
+        return self._measures and self._any_wants_more(0)
+
+    @property
+    def looks_worse(self) -> bool:
+        """Return whether a probe looks worse if all runs that are still planned pass, and is to be run again."""
+        if self._whole:
+            return False
+        runs, rest = self._target - self._lost, self._target - self._runs
+        return any(bar.looks_worse(k + rest, runs) for bar, k in zip(self._bars, self._passes, strict=True))
+
+    @property
+    def _target(self) -> int:
+        """Return how many runs the present look is to have."""
+        return self._planned if self.max_runs is None or self._runs <= self._planned else self.max_runs
+
+    @property
+    def _measures(self) -> bool:
+        """Return whether the runs so far are a yardstick."""
         if self._lost > MAX_INFRA * self._runs or not all(self._tested):
             return False
-        if self._chaos and (self._silent or not self._fired):
+        return not self._chaos or (self._fired and not self._silent)
+
+    def _any_wants_more(self, rest: int) -> bool:
+        """Return whether a probe wants a second look if the `rest` of the first all pass."""
+        runs, more = self._planned - self._lost, (self.max_runs or self._planned) - self._planned
+        return any(bar.wants_more(k + rest, runs, more) for bar, k in zip(self._bars, self._passes, strict=True))
+
+    def _is_decided(self) -> bool:
+        first = self._runs <= self._planned
+        if not self._measures or (first and self._whole):
             return False
-        runs, rest = self._planned - self._lost, self._planned - self._runs
-        return all(bar.decided(passes, rest, runs) for bar, passes in zip(self._bars, self._passes, strict=True))
+        runs, rest = self._target - self._lost, self._target - self._runs
+        bars = self._bars if first else [b if b.claims.looks > 1 else replace(b, base=None) for b in self._bars]
+        if not all(bar.decided(passes, rest, runs) for bar, passes in zip(bars, self._passes, strict=True)):
+            return False
+        return not (first and self._any_wants_more(rest))
 
 
 @lru_cache(maxsize=4096)

@@ -141,15 +141,17 @@ def run_and_report(
     resume: bool = False,
     limit_s: float | None = None,
     base: Report | None = None,
+    whole: bool = False,
     on_plan: Callable[[Mapping[tuple[str, Phase], int], Mapping[tuple[str, Phase], int]], None] | None = None,
-    on_end: Callable[[str, Phase], None] = lambda _name, _phase: None,
+    on_limit: Callable[[str, Phase, int], None] = lambda _name, _phase, _runs: None,
 ) -> Report:
     """Run every experiment, keep a journal, and return the report that the journal makes.
 
     `journal` is where it stays (default: nowhere); `resume` goes on with the one that is there. `limit_s` is how long
     a run may take whatever the files say. With a `base` whose policy has regressions confirmed, phases stop once their
-    comparison with it is decided. `on_plan` gets the number of runs per experiment and phase, planned and done before,
-    `on_end` the phases that turn out to need no more.
+    comparison with it is decided, not before their planned runs with `whole`, and have more
+    where it is not. `on_plan` gets the number of runs per experiment and phase, planned and done before,
+    `on_limit` the phases that turn out to need fewer or more, with how many.
 
     Raises:
         UsageError: more runs than a report can hold, or the journal to go on with belongs to another suite or commit,
@@ -170,27 +172,33 @@ def run_and_report(
             target=target,
             scratch=Path(scratch),
             isolation=config.run.isolation,
+            max_runs=config.run.max_runs,
             limit_s=limit_s,
             redactor=Redactor(agent_secrets(environment)),
             budget=config.run.budget,
             prices=config.run.prices,
         )
-        refuse_too_many(experiments, [settings.runs_of(e) for e in experiments])
+        watches = watch_suite(
+            experiments, settings.runs_of, config.policy, base, max_runs=settings.max_runs, whole=whole
+        )
+        refuse_too_many(experiments, [watches[e.name, "chaos"].most_runs for e in experiments])
         path = journal or Path(scratch, "journal.jsonl")
         header = Header.of(digest, settings, commit=commit.sha, started_at=_now())
         opened, done = Journal.resume(path, header) if resume else (Journal.create(path, header), frozenset())
         if on_plan is not None:
             planned = {p.key: p.runs for p in plan(experiments, settings)}
             on_plan(planned, Counter((name, phase) for name, phase, _ in done))
-        watches = watch_suite(experiments, settings.runs_of, config.policy, base)
         with opened:
 
             def keep(records: Sequence[RunRecord]) -> None:
                 opened.append(*records)
                 for record in records:
+                    watch = watches[record.experiment, record.phase]
+                    if watch.limit > watch.planned_runs:
+                        on_limit(record.experiment, record.phase, watch.limit)
                     on_record(record)
-                    if watches[record.experiment, record.phase].counted is not None:
-                        on_end(record.experiment, record.phase)
+                    if watch.counted is not None:
+                        on_limit(record.experiment, record.phase, watch.counted)
 
             earlier = read_records(path) if done else ()
             run_suite(experiments, settings, on_records=keep, watches=watches, earlier=earlier)

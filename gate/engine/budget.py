@@ -1,7 +1,7 @@
 """What a suite has used up of its budget."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from gate.config import Budget
 from gate.errors import UsageError
@@ -10,18 +10,23 @@ from gate.report import RunRecord
 
 
 class Meter:
-    """Adds up what runs took. `problem`: why a budget in USD cannot be kept; from then on no run may begin."""
+    """Adds up what runs took. `problem`: why a budget in USD cannot be kept; from then on no run may begin.
+
+    What is kept back for later runs counts as used up, each at what a run has taken so far on average.
+    """
 
     def __init__(self, budget: Budget, prices: Prices, clock: Callable[[], float] = time.monotonic) -> None:
         self._budget, self._prices, self._clock = budget, prices, clock
         self._started = clock()
-        self._tokens, self._usd = 0, 0.0
+        self._runs, self._tokens, self._usd = 0, 0, 0.0
+        self._kept: dict[str, int] = {}
         self.problem: UsageError | None = None
 
     def add(self, record: RunRecord) -> None:
         """Take one run; what it took counts where it was carried out, not where it is shared."""
         if record.shared_with:
             return
+        self._runs += 1
         self._tokens += record.tokens
         if self._budget.usd is None:
             return
@@ -37,15 +42,21 @@ class Meter:
     @property
     def is_over(self) -> bool:
         """Return whether no further run may begin."""
+        return self.problem is not None or any(used >= limit for used, limit in self._uses(sum(self._kept.values())))
+
+    def keep_back(self, purpose: str, runs: int) -> None:
+        """Let so many runs be left for a purpose, as far as there is room for all of them now."""
+        rest = sum(self._kept.values()) - self._kept.get(purpose, 0)
+        if runs > self._kept.get(purpose, 0) and all(used <= limit for used, limit in self._uses(rest + runs)):
+            self._kept[purpose] = runs
+
+    def _uses(self, later: int) -> Iterator[tuple[float, float]]:
+        """Yield what is used up with so many later runs, and the limit of it."""
+        minutes = (self._clock() - self._started) / 60
         budget = self._budget
-        return self.problem is not None or any(
-            limit is not None and used >= limit
-            for limit, used in (
-                (budget.usd, self._usd),
-                (budget.tokens, self._tokens),
-                (budget.minutes, (self._clock() - self._started) / 60),
-            )
-        )
+        for used, limit in ((self._usd, budget.usd), (self._tokens, budget.tokens), (minutes, budget.minutes)):
+            if limit is not None:
+                yield used * (1 + later / max(1, self._runs)), limit
 
 
 def usd_of(record: RunRecord, prices: Prices) -> float:

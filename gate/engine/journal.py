@@ -24,6 +24,7 @@ class Header(Model):
     suite: Name
     runs: int | None
     default_runs: int
+    max_runs: int | None = None
     seed: int | None
     target: str | None
     timeout_s: float
@@ -38,6 +39,7 @@ class Header(Model):
             suite=suite,
             runs=settings.runs,
             default_runs=settings.default_runs,
+            max_runs=settings.max_runs,
             seed=settings.seed,
             target=settings.target,
             timeout_s=settings.limit_s or settings.timeout_s,

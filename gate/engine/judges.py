@@ -7,13 +7,13 @@ from typing import Any
 
 from gate.chaos import hook
 from gate.chaos.wire import Encoder, cut
+from gate.counting import applicable
 from gate.engine.live import LiveRun
 from gate.engine.schedule import PlannedPhase, PlannedRun, RunSettings, Start
 from gate.engine.server import Server
 from gate.engine.session import Session
 from gate.engine.worker import Worker
 from gate.experiment import Experiment
-from gate.judge import applicable
 from gate.probes.judge import Ask, Judge
 from gate.trace import Opaque, Trace
 

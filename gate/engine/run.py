@@ -18,6 +18,7 @@ from typing import Any
 from gate.chaos import hook, process
 from gate.chaos.wire import Encoder
 from gate.config import Budget
+from gate.confirm import confirming_runs
 from gate.engine.budget import Meter
 from gate.engine.judges import Judges
 from gate.engine.live import LiveRun
@@ -70,8 +71,7 @@ def run_suite(
     meter, done = Meter(settings.budget, settings.prices), set()
     for record in earlier:
         done.add((record.experiment, record.phase, record.index))
-        watches[record.experiment, record.phase].add(record)
-        meter.add(record)
+        _note(record, watches, meter)
     by_value = settings.budget != Budget() and not settings.trees  # two trees are compared: neither may lie behind
     scheduler = Scheduler(planned, watches, done=done, by_value=by_value)
     with _scratch(settings.scratch) as folder, _descendants():
@@ -108,11 +108,14 @@ class _Suite:
             try:
                 await _all(self.settings.parallel, iter([w.start for w in workers]))
                 await _all(self.settings.parallel, self._tasks())
+                for phase in todo:
+                    self.workers[phase.start].expected += self.watches[phase.key].limit - phase.runs
+                await _all(self.settings.parallel, self._tasks(second=True))
             finally:
                 await asyncio.gather(*(w.stop() for w in workers))
 
-    def _tasks(self) -> Iterator[Callable[[], Any]]:
-        for turn in self.scheduler.turns():
+    def _tasks(self, *, second: bool = False) -> Iterator[Callable[[], Any]]:
+        for turn in self.scheduler.turns(second=second):
             if self.meter.is_over:
                 return
             yield functools.partial(self._take, turn)
@@ -120,8 +123,7 @@ class _Suite:
     async def _take(self, turn: Turn) -> None:
         records = await self._carry_out(turn)
         for record in records:
-            self.meter.add(record)
-            self.watches[record.experiment, record.phase].add(record)
+            _note(record, self.watches, self.meter)
         self.on_records(records)
 
     async def _carry_out(self, turn: Turn) -> list[RunRecord]:
@@ -199,6 +201,15 @@ class _Suite:
             environment[hook.SEED] = str(planned.seed)
         arguments = Encoder(_refuse).encode(planned.experiment.arguments)
         return {"environment": environment, "arguments": arguments}
+
+
+def _note(record: RunRecord, watches: Watches, meter: Meter) -> None:
+    """Take a run; what looks worse with it has the runs kept back that are to confirm it."""
+    watch = watches[record.experiment, record.phase]
+    watch.add(record)
+    meter.add(record)
+    if watch.looks_worse:
+        meter.keep_back(record.experiment, confirming_runs(watch.planned_runs, record.phase))
 
 
 def _ending(live: LiveRun, ended: Exit, timeout_s: float) -> Ending:

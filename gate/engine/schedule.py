@@ -23,8 +23,9 @@ class RunSettings:
     """How the agent is started; `environment` is all it gets.
 
     `runs`, `seed`, `target` and `limit_s` override the files; `default_runs`, `timeout_s` and `isolation` hold where a
-    file says nothing. Once the budget is used up no further run begins. `trees`: experiments, by name, whose agent is
-    that of another tree than the checkout's, as (the checkout's root, the other one's).
+    file says nothing. `max_runs`: how many a phase has with a second look, None for the default. Once the budget is
+    used up no further run begins. `trees`: experiments, by name, whose agent is that of another tree than the
+    checkout's, as (the checkout's root, the other one's).
     """
 
     python: tuple[str, ...]
@@ -35,6 +36,7 @@ class RunSettings:
     scratch: Path
     runs: int | None = None
     default_runs: int = 40
+    max_runs: int | None = None
     seed: int | None = None
     target: str | None = None
     isolation: Isolation = "fork"

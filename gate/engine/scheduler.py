@@ -31,11 +31,11 @@ class Scheduler:
     ) -> None:
         self._watches, self._done = watches, done
         had = Counter((name, phase) for name, phase, _ in done)
-        self.todo = [p for p in planned if had[p.key] < p.runs]
+        self.todo = [p for p in planned if had[p.key] < watches[p.key].limit]
         if by_value:
             missing: Counter[str] = Counter()
             for phase in self.todo:
-                missing[phase.experiment.name] += phase.runs - had[phase.key]
+                missing[phase.experiment.name] += watches[phase.key].limit - had[phase.key]
             planned = sorted(planned, key=lambda p: (_rank(p.experiment), missing[p.experiment.name]))
         bundles: dict[object, list[PlannedPhase]] = {}
         for phase in planned:
@@ -45,18 +45,19 @@ class Scheduler:
             parts.setdefault(bundle[0].experiment.name if by_value else "", []).append(bundle)
         self._parts = list(parts.values())
 
-    def turns(self) -> Iterator[Turn]:
-        """Yield what is needed at the time that it is asked for."""
+    def turns(self, *, second: bool = False) -> Iterator[Turn]:
+        """Yield what is needed at the time that it is asked for; the runs of second looks once the first have ended."""
         for part in self._parts:
-            for index in range(max(p.runs for bundle in part for p in bundle)):
+            limits = [self._watches[p.key].limit if second else p.runs for bundle in part for p in bundle]
+            for index in range(max(limits)):
                 for bundle in part:
-                    if turn := tuple(p.run(index) for p in bundle if self._is_open(p, index)):
+                    open_ones = (p for p in bundle if (index >= p.runs) is second and self._is_open(p, index))
+                    if turn := tuple(p.run(index) for p in open_ones):
                         yield turn
 
     def _is_open(self, phase: PlannedPhase, index: int) -> bool:
         """Return whether a run is there to be carried out."""
-        needed = index < phase.runs and self._watches[phase.key].needs(index)
-        return needed and (*phase.key, index) not in self._done
+        return self._watches[phase.key].needs(index) and (*phase.key, index) not in self._done
 
 
 def _rank(experiment: Experiment) -> int:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import FrameType
 
+from gate.counting import applicable
 from gate.engine.redact import Redactor, show
 from gate.engine.schedule import PlannedRun
 from gate.engine.session import Session
 from gate.engine.transcript import transcript
 from gate.experiment import ProbeSpec
-from gate.judge import applicable, is_failure
+from gate.judge import is_failure
 from gate.probes.judge import Ask, Judge
 from gate.probes.usage import Usage, unmetered, usage_records
 from gate.report import ModelUsage, ProbeOutcome, RunRecord

@@ -57,7 +57,7 @@ class Worker:
 
     def __init__(self, server: Server, settings: RunSettings, start: Start, scratch: Path, expected: int) -> None:
         self._server, self._settings, self._start = server, settings, start
-        self._scratch, self._expected = scratch, expected
+        self._scratch, self.expected = scratch, expected
         self._lock = asyncio.Lock()
         self._turn = asyncio.Semaphore(1 if start.isolation == "none" else settings.parallel)
         self._process: _Process | None = None
@@ -67,7 +67,7 @@ class Worker:
     def _ahead(self) -> int:
         if self._start.isolation == "none":
             return 0
-        return max(0, min(AHEAD, self._settings.parallel + 1, self._expected))
+        return max(0, min(AHEAD, self._settings.parallel + 1, self.expected))
 
     async def start(self) -> None:
         """Have a process that has imported the target, a new one if there is none.
@@ -91,7 +91,7 @@ class Worker:
             return Exit("lost", tail=f"its worker died {self._failures} times in a row")
         await self.start()
         assert self._process is not None  # noqa: S101 (start has set it or raised)
-        self._expected -= 1
+        self.expected -= 1
         self._process.ahead = self._ahead
         ended = await self._process.run(live, order, timeout_s)
         self._failures = self._failures + 1 if ended.kind == "lost" else 0

@@ -6,8 +6,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from gate.counting import applicable
 from gate.experiment import Experiment, ProbeSpec
-from gate.judge import applicable
 from gate.plan.model import COSTS, Cost, Plan, PlannedExperiment, PlannedProbe, PlanTotal
 from gate.plan.spending import Spending
 from gate.policy import Policy

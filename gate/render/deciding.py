@@ -42,6 +42,8 @@ def decided_by(comparison: Comparison) -> Sentence:
             number.many(len(tested), "probe"),
             alpha,
         )
+    if more := sum(r.first_look is not None for r in tested):
+        how = say("{}; {} had more runs, as planned for what stays open", how, number.many(more, "probe"))
     return say("Decided {}. {}", how, promise(comparison.policy))
 
 

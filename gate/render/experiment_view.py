@@ -101,8 +101,11 @@ def _notes(experiment: ExperimentReport) -> list[Sentence]:
     ]
     notes = [say("Runs: {}", join(outcomes, ", "))] if outcomes else []
     for phase in experiment.phases:
+        if phase.extended:
+            more = number.many(phase.planned_runs, "run")
+            notes.append(say("{}: {} left a comparison open, and more were added", Own(phase.phase), more))
         if phase.stop_reason.strip():
-            planned = number.many(phase.planned_runs, "planned run")
+            planned = number.many(phase.wanted_runs, "planned run")
             notes.append(say("{}: stopped short of {}: {}", Own(phase.phase), planned, phase.stop_reason))
     return notes
 

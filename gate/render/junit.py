@@ -157,13 +157,14 @@ def _own_suite(experiment: ExperimentReport) -> _Suite:
             **_counts("head", _count(probe)),
         }
         count, needs = number.counts(_count(probe)), number.share(probe.threshold)
-        if violated(probe, probe.threshold, experiment.confidence):
+        confidence = experiment.confidence_of(probe.phase)
+        if violated(probe, probe.threshold, confidence):
             case.failed = say("{} — {} violated it, {} passed, needs {}", case.name, _often(probe), count, needs)
             case.kind, case.detail = "violated", probe.detail
         elif not probe.runs:
             case.skipped = say("{} — no valid run", case.name)
         elif probe.threshold < 1 and (
-            threshold_verdict(probe.passes, probe.runs, probe.threshold, experiment.confidence) == "inconclusive"
+            threshold_verdict(probe.passes, probe.runs, probe.threshold, confidence) == "inconclusive"
         ):
             case.skipped = say("{} — {} passed, needs {}: undecided", case.name, count, needs)
         suite.cases.append(case)

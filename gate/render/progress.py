@@ -74,13 +74,13 @@ class Progress:
             self._write(f"{self._summary()}\n")
             self._shown = now
 
-    def end(self, experiment: str, phase: Phase) -> None:
-        """Take that a phase needs no further run; some may still be under way."""
+    def limit(self, experiment: str, phase: Phase, runs: int) -> None:
+        """Take that a phase is to have fewer runs than planned, or more; some beyond may still be under way."""
         row = self._rows[experiment, phase]
-        ended, row.planned = row.planned > row.done, row.done
+        before, row.planned = row.planned, max(runs, row.done)
         if self._live:
             self._draw()
-        elif ended:
+        elif before > row.planned:
             self._say(experiment, phase, row)
 
     def _say(self, experiment: str, phase: Phase, row: _Row) -> None:

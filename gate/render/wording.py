@@ -165,7 +165,7 @@ def undecided(row: Row) -> Sentence:
     if not row.base or not row.base.runs or not head or not head.runs:
         gone = "base" if head and head.runs else "head" if row.base and row.base.runs else "base and head"
         return say("{} — no valid run in {}, so nothing can be said", name(row), Own(gone))
-    facts = say("{} — {}, base {}", name(row), number.counts(head), number.counts(row.base))
+    facts = say("{} — {}, base {}", name(row), of_head(row), number.counts(row.base))
     if row.decided_by == "sequential":
         return say("{}. The sequential test of its threshold did not pass; its counts are not compared", facts)
     if row.pass_at is not None and head.passes >= row.pass_at:
@@ -198,9 +198,15 @@ def at_most(count: int) -> Own:
     return Own(f"{count:,} or fewer" if count else "0")
 
 
+def of_head(row: Row) -> Part:
+    """Return head's counts, those of the first look too where more runs were added."""
+    counts = number.counts(row.head)
+    return say("{}, first look {}", counts, number.counts(row.first_look)) if row.first_look else counts
+
+
 def improved(row: Row) -> Sentence:
     """Return the counts of a probe that got better."""
-    return say("{} — {} → {}", name(row), number.counts(row.base), number.counts(row.head))
+    return say("{} — {} → {}", name(row), number.counts(row.base), of_head(row))
 
 
 def first_seen(row: Row) -> Sentence:

@@ -7,6 +7,8 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,13 @@ from typing import Any
 import pytest
 
 from gate.commit import fetch_commit, has_commit
+from gate.compare import compare
 from gate.comparison import Comparison
 from gate.config import Budget, Config, RunConfig, agent_environment
 from gate.confirmation import Confirmation, read_confirmation
 from gate.errors import BrokenEnvironmentError
-from gate.report import Report, read_model, read_report
-from gate.rerun import Again, confirm
+from gate.report import BUDGET_STOP, Report, read_model, read_report
+from gate.rerun import Again, confirm, look_and_confirm
 from gate.suite import git_commit, load_experiments, run_and_report
 from tests.steps import SAYS_OK, git
 
@@ -63,11 +66,11 @@ class Repository:
         git(self.path, "commit", "--quiet", "--allow-empty", "-m", "one more")
         return git(self.path, "rev-parse", "HEAD")
 
-    def report(self, target: str | None = None) -> Report:
+    def report(self, target: str | None = None, config: Config | None = None, **changes: Any) -> Report:
         """Run the suite on what is checked out."""
         return run_and_report(
             load_experiments(["experiments"], self.path, lambda _: None),
-            Config(),
+            config or Config(),
             directory=self.path,
             python=(self.python,),
             environment=agent_environment([]) | self.environment,
@@ -76,11 +79,18 @@ class Repository:
             seed=None,
             commit=git_commit(self.path),
             on_record=lambda _: None,
+            **changes,
         )
 
-    def confirm(self, base: Report, head: Report, config: Config | None = None, **changes: Any) -> Confirmation:
-        """Run base and head again."""
-        again = Again(
+    def look_and_confirm(self, base: Report, config: Config, journal: Path) -> tuple[Report, Confirmation | None]:
+        """Run the suite, and base and head again for what looks worse."""
+        experiments = load_experiments(["experiments"], self.path, lambda _: None)
+        first_look = partial(self.report, config=config, journal=journal)
+        return look_and_confirm(first_look, base, experiments, config, self.again(base), spare=True)
+
+    def again(self, base: Report) -> Again:
+        """Return what is run again."""
+        return Again(
             repository=self.path,
             commit=base.commit,
             directory=self.path,
@@ -89,8 +99,11 @@ class Repository:
             target=None,
             say=lambda _: None,
         )
+
+    def confirm(self, base: Report, head: Report, config: Config | None = None, **changes: Any) -> Confirmation:
+        """Run base and head again."""
         experiments = load_experiments(["experiments"], self.path, lambda _: None)
-        made = confirm(base, head, experiments, config or Config(), replace(again, **changes))
+        made = confirm(base, head, experiments, config or Config(), replace(self.again(base), **changes))
         assert made is not None
         return made
 
@@ -204,6 +217,42 @@ def test_impossible__the_budget_ends_inside(repository: Repository) -> None:
     assert why(made) == "the budget was used up"
     # side by side to the end: what has run is kept, for both
     assert (runs_of(made.base), runs_of(made.head)) == (6, 6)
+
+
+def test_budget__leaves_enough_to_confirm_what_looks_worse(repository: Repository, tmp_path: Path) -> None:
+    thinking = f"from gate.chaos import llm\n\n@llm\ndef think():\n    return {USAGE}\n\n"
+    parts = thinking + PARTS.replace("    return", "    think()\n    return")
+    anything = SUITE.replace("pattern: ok", "pattern: .")
+    others = {f"experiments_in_{name}__yaml": anything.replace("says-ok", name) for name in ("x", "y", "z")}
+    repository.commit(parts__py=parts.replace("{!r}", "'ok'"), **others)
+    base = repository.report()
+    repository.commit(parts__py=parts.replace("{!r}", f"'{NOT_OK}'"))
+    # at most 20 runs for the one that looks worse in both phases, 2 * 2 * 20 to confirm it, and 5 for the others
+    config = Config(run=RunConfig(parallel=1, budget=Budget(tokens=(20 + 80 + 5) * 100)))
+    head, made = repository.look_and_confirm(base, config, tmp_path / "journal.jsonl")
+    assert {e.name for e in head.experiments for p in e.phases if p.stop_reason == BUDGET_STOP} >= {"y", "z"}
+    assert made is not None
+    assert (made.reason, made.impossible) == ("", {})
+    found = compare(base, head, policy=base.policy, today=date(2026, 1, 1), confirmation=made)
+    assert {(r.experiment, r.phase) for r in found.rows if r.verdict == "regressed"} == {
+        ("says-ok", "baseline"),
+        ("says-ok", "chaos"),
+    }
+
+
+def test_budget__that_cannot_confirm_it_is_no_verdict_of_it(repository: Repository, tmp_path: Path) -> None:
+    thinking = f"from gate.chaos import llm\n\n@llm\ndef think():\n    return {USAGE}\n\n"
+    parts = thinking + PARTS.replace("    return", "    think()\n    return")
+    repository.commit(parts__py=parts.replace("{!r}", "'ok'"))
+    base = repository.report()
+    repository.commit(parts__py=parts.replace("{!r}", f"'{NOT_OK}'"))
+    config = Config(run=RunConfig(parallel=1, budget=Budget(tokens=40 * 100)))
+    head, made = repository.look_and_confirm(base, config, tmp_path / "journal.jsonl")
+    assert made is not None and made.impossible == {"says-ok": BUDGET_STOP}
+    found = compare(base, head, policy=base.policy, today=date(2026, 1, 1), confirmation=made)
+    # stopped early since it looks worse: as good as it can have been, it is not beyond chance among two
+    assert [(r.verdict, r.unconfirmed, r.spared > 0) for r in found.rows] == [("inconclusive", BUDGET_STOP, True)] * 2
+    assert found.exit_code == 0 and found.verdict == "inconclusive"
 
 
 def runs_of(report: Report | None) -> int:

@@ -198,12 +198,15 @@ FAILED = comparison(
     ],
 )
 
+SECOND_LOOK = {"first_look": Counts(passes=33, runs=40), "pass_at": 88, "fail_at": 76}
 FEW_UNDECIDED = comparison(
     verdict="inconclusive",
     reasons=reasons(inconclusive=(3, False)),
     rows=[
         undecided("control-guardrail-dos", "38/40", "37/40", 104),
-        undecided("tool-timeout", "36/40", "31/40", None),
+        undecided("tool-timeout", "36/40", "81/100", None).model_copy(
+            update={"first_look": Counts(passes=33, runs=40)}
+        ),
         row("model-outage", "finishes", "inconclusive", "40/40", "0/0"),
         *QUIET,
     ],

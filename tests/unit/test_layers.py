@@ -27,6 +27,7 @@ LAYERS = [
     {"rows"},
     {"findings"},
     {"judge", "sharing", "completion"},
+    {"counting"},
     {"experiment", "comparison", "confirmation"},
     {"probes", "faults", "report", "format"},
     {"prices"},

@@ -118,11 +118,11 @@ def test_phase__that_needs_no_more_runs_is_done() -> None:
     progress.plan({("one", "chaos"): 40, ("two", "chaos"): 2}, {})
     for index in range(3):
         progress.add(record(index))
-    progress.end("one", "chaos")
+    progress.limit("one", "chaos", 0)
     assert "3/3" in screen.shown[0]
     assert screen.shown[-1].startswith("3/5 runs")
     progress.add(record(3))  # was under way
-    progress.end("one", "chaos")
+    progress.limit("one", "chaos", 0)
     assert "4/4" in screen.shown[0]
 
 
@@ -132,7 +132,7 @@ def test_log__says_once_that_a_phase_needs_no_more_runs() -> None:
     for index in range(3):
         progress.add(record(index))
         if index:
-            progress.end("one", "chaos")
+            progress.limit("one", "chaos", 0)
     assert [line.split(";")[0] for line in screen.shown if line.startswith("one")] == ["one chaos: 2/2"]
 
 

@@ -1,0 +1,212 @@
+"""A second look: more runs where a comparison is open. Every promise holds over both looks together."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from scipy.stats import binom
+
+from gate.comparison import Row
+from gate.completion import why_no_base
+from gate.confirm import Rerun, plan_reruns
+from gate.experiment import Experiment
+from gate.findings import pair_up
+from gate.judge import Tally
+from gate.policy import Policy
+from gate.report import BUDGET_STOP, ExperimentReport, RunRecord
+from gate.rows import Claims, compare_rows, draft_rows
+from gate.stats import noninferiority_boundary, wilson_interval
+from gate.stopping import Watch, watch_suite
+from tests import builders
+from tests.builders import POLICY as PLAIN
+from tests.builders import parsed, records, report
+
+POLICY = PLAIN.model_copy(update={"extend": "auto"})
+ALONE = POLICY.model_copy(update={"confirm": "off"})
+BASE, N, MOST = 40, 26, 60
+
+
+def report_of(
+    experiment: Experiment, runs: Sequence[RunRecord], watch: Watch | None = None, planned: int = N
+) -> ExperimentReport:
+    tally = Tally(experiment)
+    for record in runs:
+        if watch is None or record.phase == "baseline" or watch.needs(record.index):
+            tally.add(record)
+    return tally.report(planned_runs=planned, seed=0, stops={"chaos": watch} if watch else {})
+
+
+def base_of(experiment: Experiment, passes: int, runs: int = BASE) -> ExperimentReport:
+    chaos = records("chaos", [at < passes for at in range(runs)])
+    return report_of(experiment, [*records("baseline", [True] * runs), *chaos], planned=runs)
+
+
+def head_of(
+    experiment: Experiment,
+    base: ExperimentReport,
+    chaos: Sequence[RunRecord],
+    *,
+    planned: int = N,
+    most: int = MOST,
+    policy: Policy = POLICY,
+    whole: bool = False,
+) -> tuple[Watch, ExperimentReport]:
+    """Return what follows the chaos runs of head, and its report; runs that are not needed are not carried out."""
+    known = report(base, policy=policy)
+    watch = watch_suite([experiment], lambda _: planned, policy, known, max_runs=most, whole=whole)["e", "chaos"]
+    kept = []
+    for record in itertools.takewhile(lambda r: watch.needs(r.index), chaos):
+        watch.add(record)
+        kept.append(record)
+    return watch, report_of(experiment, [*records("baseline", [True] * planned), *kept], watch, planned)
+
+
+def row_of(base: ExperimentReport, head: ExperimentReport, policy: Policy = ALONE) -> Row:
+    drafts = draft_rows(pair_up(report(base), report(head)), policy)
+    return next(row for row in compare_rows(drafts) if row.phase == "chaos")
+
+
+def test_second_look__is_taken_where_more_runs_may_prove_it_and_nothing_looks_worse() -> None:
+    experiment = parsed(0.5)
+    base = base_of(experiment, BASE)
+    # 25/26 against 40/40: neither a drop nor the absence of one of .10 at .90 is shown
+    watch, head = head_of(experiment, base, records("chaos", [False] + [True] * (MOST - 1)))
+    assert (watch.limit, watch.max_runs) == (MOST, MOST)
+    chaos = head.phases[1]
+    assert (chaos.planned_runs, chaos.max_runs, chaos.extended) == (N, MOST, True)
+    assert next(p for p in head.probes if p.phase == "chaos").first_look == (25, 26)
+    row = row_of(base, head)
+    assert row.first_look is not None
+    assert (row.first_look.passes, row.first_look.runs) == (25, 26)
+    assert "may have more runs" in why_no_base(report(head))
+
+
+@pytest.mark.parametrize(
+    ("base", "failures", "most"),
+    [
+        pytest.param(40, 10, MOST, id="where it looks worse"),
+        pytest.param(20, 0, MOST, id="where it is proven"),
+        pytest.param(40, 1, 27, id="where no count could prove it"),
+    ],
+)
+def test_second_look__is_not_taken(base: int, failures: int, most: int) -> None:
+    experiment = parsed(0.1)
+    known = base_of(experiment, base)
+    chaos = records("chaos", [True] * (N - failures) + [False] * failures)
+    watch, head = head_of(experiment, known, chaos, most=most)
+    assert (watch.limit, watch.max_runs) == (N, most)
+    assert not head.phases[1].extended
+
+
+def test_second_look__without_the_key_there_is_none() -> None:
+    experiment = parsed(0.5)
+    known = report(base_of(experiment, N), policy=PLAIN)
+    watch = watch_suite([experiment], lambda _: N, POLICY, known, max_runs=MOST)["e", "chaos"]
+    for record in records("chaos", [False] + [True] * (N - 1)):
+        watch.add(record)
+    assert (watch.limit, watch.max_runs) == (N, None)
+
+
+def test_split__leaves_alone_what_it_would_keep_from_a_pass() -> None:
+    claims = Claims.of(POLICY, None, None)
+    # 20/20 against 20/20 is a PASS at 1 - .80, and none at half of that
+    assert noninferiority_boundary(20, 20, min_effect=0.1, beta=0.2)[20] == 20
+    assert noninferiority_boundary(20, 20, min_effect=0.1, beta=0.1)[20] > 20
+    assert claims.with_looks((20, 20), 20, 200).looks == 1
+    assert claims.with_looks((40, 40), 40, 100).looks == 2
+    assert claims.with_looks((40, 40), 8, 60).looks == 2, "too few to prove it at either"
+    assert claims.with_looks((40, 40), 40, 40 + 1).beta == pytest.approx(0.1)
+    assert claims.with_looks((40, 40), 40, None).beta == pytest.approx(0.2)
+
+
+def test_second_look__for_the_sake_of_another_probe_leaves_the_counts_of_the_first() -> None:
+    base = builders.experiment("e", builders.probe(20, 20), outcomes=["ok"] * 20)
+    probe = builders.probe(49, 50).model_copy(update={"first_look": (19, 20)})
+    head = builders.experiment("e", probe, outcomes=["ok"] * 50)
+    phase = head.phases[0].model_copy(update={"planned_runs": 20, "max_runs": 50})
+    row = row_of(base, head.model_copy(update={"phases": [phase]}))
+    assert row.head is not None
+    assert (row.head.passes, row.head.runs, row.first_look) == (19, 20, None)
+
+
+def test_first_look__is_ended_early_unless_it_is_to_be_whole() -> None:
+    experiment = parsed(0.1)
+    base, failing = base_of(experiment, BASE), records("chaos", [False] * N)
+    early, whole = (head_of(experiment, base, failing, whole=whole)[0] for whole in (False, True))
+    assert (early.counted, whole.counted, whole.limit) == (early.counted, None, N)
+    assert early.counted is not None and early.counted < N
+
+
+def test_first_look__goes_on_while_a_second_may_be_wanted() -> None:
+    experiment = parsed(0.1)
+    base = base_of(experiment, BASE)
+    # a failure in the last run leaves it open, so that the passes before end nothing
+    watch, _ = head_of(experiment, base, records("chaos", [True] * (N - 1) + [False] + [True] * (MOST - N)))
+    assert watch.limit == MOST
+
+
+def test_second_look__of_too_few_runs_is_none() -> None:
+    experiment = parsed(0.1)
+    base = base_of(experiment, BASE)
+    _, cut = head_of(experiment, base, records("chaos", [False] + [True] * 50))
+    assert (len(cut.phases[1].runs), cut.phases[1].stop_reason) == (51, BUDGET_STOP)
+    row = row_of(base, cut)
+    # 50/51 would be proven to be no drop: 51 runs were nobody's plan
+    assert noninferiority_boundary(BASE, 51, min_effect=0.1, beta=0.1)[BASE] == 50
+    assert row.head is not None
+    assert (row.verdict, row.head.passes, row.head.runs, row.first_look) == ("inconclusive", N - 1, N, None)
+
+
+def test_flag__at_the_second_look_alone_is_for_confirmation_and_no_fail() -> None:
+    experiment = parsed(0.1)
+    base = base_of(experiment, BASE)
+    watch, head = head_of(experiment, base, records("chaos", [False] + [True] * (N - 1) + [False] * (MOST - N)))
+    assert watch.counted is not None and watch.counted > N
+    row = row_of(base, head)
+    assert row.p_value is not None and row.p_value <= 0.05 < (row.adjusted_p_value or 0)
+    assert row.verdict == "inconclusive"
+    assert plan_reruns(report(base), report(head), POLICY) == [Rerun("e", 2 * N, MOST, baseline=False)]
+
+
+def test_threshold__with_confidence_has_half_the_error_at_each_look() -> None:
+    experiment = replace(parsed(0.5), require_confidence=True)
+    base = base_of(experiment, BASE)
+    # 18/26 at a threshold of .5: the 95 % interval is above it, the 97.5 % interval is not
+    assert (wilson_interval(18, N, 0.95).low > 0.5, wilson_interval(18, N, 0.975).low > 0.5) == (True, False)
+    chaos = records("chaos", [True] * 18 + [False] * 8)
+    for policy, status in ((PLAIN, "held"), (POLICY, "inconclusive")):
+        _, head = head_of(experiment, base, chaos, policy=policy)
+        assert head.status == status
+
+
+WIDE = {"min_effect": 0.2}
+
+
+@cache
+def outcome(x1: int, first: int, more: int) -> tuple[str, bool]:
+    """Return the verdict of a row, confirmation off, whose 12 runs and 18 more pass so often, and if it took those."""
+    experiment = parsed(0.0)
+    base = base_of(experiment, x1, 20)
+    passed = [at < first for at in range(12)] + [at < more for at in range(18)]
+    policy = POLICY.model_copy(update=WIDE)
+    _, head = head_of(experiment, base, records("chaos", passed), planned=12, most=30, policy=policy, whole=True)
+    return row_of(base, head, ALONE.model_copy(update=WIDE)).verdict, head.phases[1].extended
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.95, 0.9, 0.8, 0.5])
+def test_second_look__errors_over_both_looks__exact(rate: float) -> None:
+    # every triple of counts, by the real watch and the real comparison, weighted with scipy's binomial laws
+    found: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for x1, first in itertools.product(range(21), range(13)):
+        extended = outcome(x1, first, 18)[1]
+        for case, p in (("drop", rate - 0.2), ("none", rate)):
+            chance = binom.pmf(x1, 20, rate) * binom.pmf(first, 12, p)
+            for more in range(19) if extended else [18]:
+                found[case, outcome(x1, first, more)[0]] += chance * (binom.pmf(more, 18, p) if extended else 1)
+    assert sum(found.values()) == pytest.approx(2)
+    assert found["drop", "pass"] <= 0.20
+    assert found["none", "regressed"] + found["none", "small_drop"] <= 0.05
+    assert found["none", "pass"] > found["drop", "pass"] + 0.3
