@@ -1,8 +1,8 @@
 """How often the gate blocks, whom it blocks, and what that costs in runs. Prints the tables of docs/statistics.md.
 
-Simulated agents, one probe to an experiment, 40 runs: base counts as they were stored, head counts, and fresh counts
-of both for what looked worse, through the gate's own screen, confirmation and comparison. The other rules are worked
-out exactly, by enumerating both arms.
+Simulated agents, one probe to an experiment, 40 runs: base counts as they were stored, head counts, with and without a
+second look, and fresh counts of both for what looked worse, through the gate's own screen, confirmation and comparison.
+The other rules are worked out exactly, by enumerating both arms.
 
 Usage: python benchmarks/operating_characteristics.py [SUITES]
 """
@@ -35,7 +35,8 @@ from gate.stopping import watch_suite
 TODAY = date(2026, 1, 2)
 RUNS = 40
 ALPHA = 0.05
-POLICY = Policy()  # type: ignore[call-arg]  # the defaults stand in the model
+POLICY = Policy(extend="off")  # type: ignore[call-arg]  # the defaults stand in the model
+POLICIES = (POLICY, POLICY.model_copy(update={"extend": "auto"}))
 SETTINGS = RunSettings(python=(), cwd=Path(), environment={}, parallel=1, timeout_s=1, scratch=Path())
 Region = np.ndarray
 """Whether a rule blocks one probe, by base passes and head passes."""
@@ -109,20 +110,26 @@ def finished(name: str, index: int, seed: int, passed: bool) -> RunRecord:
 
 
 def run(
-    experiments: Sequence[Experiment], rates: Sequence[float], chance: np.random.Generator, base: Report | None = None
+    experiments: Sequence[Experiment],
+    rates: Sequence[float],
+    chance: np.random.Generator,
+    base: Report | None = None,
+    policy: Policy = POLICY,
 ) -> Report:
     """Return the report of simulated agents with these pass rates, scheduled as the engine schedules real ones."""
     rate = dict(zip((e.name for e in experiments), rates, strict=True))
-    watches = watch_suite(experiments, SETTINGS.runs_of, POLICY, base)
+    watches = watch_suite(experiments, SETTINGS.runs_of, policy, base)
     scheduler = Scheduler(plan(experiments, SETTINGS), watches)
     tallies = {e.name: Tally(e) for e in experiments}
-    while turn := scheduler.next():
-        for planned in turn:
-            name, phase, index = planned.key
-            record = finished(name, index, planned.seed, bool(chance.random() < rate[name]))
-            watches[name, phase].add(record)
-            tallies[name].add(record)
+    for second in (False, True):
+        for turn in scheduler.turns(second=second):
+            for planned in turn:
+                name = planned.experiment.name
+                record = finished(name, planned.index, planned.seed, bool(chance.random() < rate[name]))
+                watches[name, "chaos"].add(record)
+                tallies[name].add(record)
     return Report(
+        policy=policy,
         started_at="2026-01-01T00:00:00Z",
         ended_at="2026-01-01T00:00:00Z",
         suite=Suite(digest="simulated"),
@@ -138,20 +145,22 @@ def run(
     )
 
 
-def gate(story: Story, chance: np.random.Generator, *, confirm: bool, critical: bool = False) -> tuple[Comparison, int]:
+def gate(
+    story: Story, chance: np.random.Generator, *, confirm: bool, critical: bool = False, policy: Policy = POLICY
+) -> tuple[Comparison, int]:
     """Return what the gate says of one pull request, and the runs it took beside those that were stored."""
     experiments = suite(len(story.head), RUNS, critical=critical)
-    base = run(experiments, story.stored, chance)
+    base = run(experiments, story.stored, chance, policy=policy)
     head = run(experiments, story.head, chance, base if confirm else None)
     taken, confirmation = head.spend.runs, None
-    if confirm and (reruns := plan_reruns(base, head, POLICY)):
+    if confirm and (reruns := plan_reruns(base, head, policy)):
         names = [e.name for e in experiments]
         again = [names.index(rerun.experiment) for rerun in reruns]
         wanted = [replace(experiments[at], runs=r.runs, seed=r.seed) for at, r in zip(again, reruns, strict=True)]
         arms = [run(wanted, [rates[at] for at in again], chance) for rates in (story.base, story.head)]
         taken += sum(arm.spend.runs for arm in arms)
         confirmation = Confirmation(base=arms[0], head=arms[1])
-    return compare(base, head, policy=POLICY, today=TODAY, confirmation=confirmation), taken
+    return compare(base, head, policy=policy, today=TODAY, confirmation=confirmation), taken
 
 
 # --- other rules, exactly ---------------------------------------------------------------------------------------------
@@ -210,19 +219,25 @@ def main() -> None:
         drifted(20, 0.95, 0.85),
     ]
     print(f"Share of pull requests that are blocked; {suites} simulated for each of the first two columns\n")
-    columns = ["the gate", "reports only", *rules, f"runs, of {RUNS} a probe", "all proven"]
+    more = ["with a second look", "runs", "all proven"]
+    columns = ["the gate", "reports only", *rules, f"runs, of {RUNS} a probe", "all proven", *more]
     print(f"| {'what happened':34} | {' | '.join(columns)} |")
     print("| --- |" + " --- |" * len(columns))
     for story in stories:
         chance = np.random.default_rng(7)
-        confirmed = [gate(story, chance, confirm=True) for _ in range(suites)]
+        confirmed, extended = ([gate(story, chance, confirm=True, policy=p) for _ in range(suites)] for p in POLICIES)
         alone = [gate(story, chance, confirm=False)[0].blocks for _ in range(suites)]
         exact = [f"{blocks(rule(len(story.head)), story):.3f}" for rule in rules.values()]
-        runs = sum(taken for _, taken in confirmed) / suites / len(story.head)
-        proven = sum(c.verdict == "pass" for c, _ in confirmed) / suites
-        cells = [shares([c.blocks for c, _ in confirmed]), shares(alone), *exact, f"{runs:.1f}", f"{proven:.2f}"]
+        cells = [shares([c.blocks for c, _ in confirmed]), shares(alone), *exact, *costs(confirmed, story)]
+        cells += [shares([c.blocks for c, _ in extended]), *costs(extended, story)]
         print(f"| {story.name:34} | {' | '.join(cells)} |", flush=True)
     print_first_sightings(suites)
+
+
+def costs(found: Sequence[tuple[Comparison, int]], story: Story) -> tuple[str, str]:
+    """Return the runs a probe, and the share of suites of which everything is proven."""
+    runs = sum(taken for _, taken in found) / len(found) / len(story.head)
+    return f"{runs:.1f}", f"{sum(c.verdict == 'pass' for c, _ in found) / len(found):.2f}"
 
 
 def shares(found: Sequence[bool]) -> str:

@@ -42,7 +42,7 @@ class Policy(Model):
         "auto", description="run base and head again for what looks worse, before a FAIL stands"
     )
     extend: Literal["auto", "off"] = Field(
-        "off", description="more runs, as a second look, for what is still undecided; takes `confirm: auto`"
+        "auto", description="more runs, as a second look, for what is still undecided; takes `confirm: auto`"
     )
     on_regression: Blocking = "fail"
     on_new_critical: Blocking = "fail"

@@ -21,7 +21,7 @@ ANSWERS: list[dict[str, Any]] = [{"type": "output_matches", "params": {"pattern"
 OUTAGE, SEED, N, MOST = 0.05, 50, 26, 50
 FAILS = [random.Random(SEED + at).random() < OUTAGE for at in range(MOST)]
 """The outage is the only fault that draws: these runs fail."""
-POLICY = Policy(extend="auto")  # type: ignore[call-arg]  # the defaults stand in the model
+POLICY = Policy()  # type: ignore[call-arg]  # the defaults stand in the model
 
 
 def reported(*, parallel: int = 8, names: tuple[str, ...] = ("test",), runs: int = N, **changes: Any) -> Report:

@@ -1,6 +1,7 @@
 """A second look: more runs where a comparison is open. Every promise holds over both looks together."""
 
 import itertools
+import random
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,19 +12,19 @@ from scipy.stats import binom
 
 from gate.comparison import Row
 from gate.completion import why_no_base
-from gate.confirm import Rerun, plan_reruns
+from gate.confirm import Rerun, is_due, plan_reruns
 from gate.experiment import Experiment
 from gate.findings import pair_up
 from gate.judge import Tally
 from gate.policy import Policy
 from gate.report import BUDGET_STOP, ExperimentReport, RunRecord
-from gate.rows import Claims, compare_rows, draft_rows
+from gate.rows import Claims, Draft, compare_rows, draft_rows
 from gate.stats import noninferiority_boundary, wilson_interval
 from gate.stopping import Watch, watch_suite
 from tests import builders
-from tests.builders import POLICY as PLAIN
 from tests.builders import parsed, records, report
 
+PLAIN = builders.POLICY.model_copy(update={"extend": "off"})
 POLICY = PLAIN.model_copy(update={"extend": "auto"})
 ALONE = POLICY.model_copy(update={"confirm": "off"})
 BASE, N, MOST = 40, 26, 60
@@ -64,9 +65,13 @@ def head_of(
     return watch, report_of(experiment, [*records("baseline", [True] * planned), *kept], watch, planned)
 
 
-def row_of(base: ExperimentReport, head: ExperimentReport, policy: Policy = ALONE) -> Row:
+def draft_and_row(base: ExperimentReport, head: ExperimentReport, policy: Policy = ALONE) -> tuple[Draft, Row]:
     drafts = draft_rows(pair_up(report(base), report(head)), policy)
-    return next(row for row in compare_rows(drafts) if row.phase == "chaos")
+    return next(found for found in zip(drafts, compare_rows(drafts), strict=True) if found[1].phase == "chaos")
+
+
+def row_of(base: ExperimentReport, head: ExperimentReport, policy: Policy = ALONE) -> Row:
+    return draft_and_row(base, head, policy)[1]
 
 
 def test_second_look__is_taken_where_more_runs_may_prove_it_and_nothing_looks_worse() -> None:
@@ -180,6 +185,26 @@ def test_threshold__with_confidence_has_half_the_error_at_each_look() -> None:
     for policy, status in ((PLAIN, "held"), (POLICY, "inconclusive")):
         _, head = head_of(experiment, base, chaos, policy=policy)
         assert head.status == status
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.97, 0.9, 0.75])
+def test_second_look__ended_early_changes_no_verdict(rate: float) -> None:
+    experiment, spared, extended = parsed(0.1), 0, 0
+    base = base_of(experiment, BASE)
+    for seed in range(40):
+        draw = random.Random(seed)
+        chaos = records("chaos", [draw.random() < rate for _ in range(MOST)])
+        watch, early = head_of(experiment, base, chaos)
+        every = Watch(N)
+        every.max_runs, every.limit = MOST, watch.limit
+        whole = report_of(experiment, [*records("baseline", [True] * N), *chaos[: watch.limit]], every)
+        (of_early, ended), (of_whole, row) = draft_and_row(base, early), draft_and_row(base, whole)
+        assert is_due(of_early, ended) == is_due(of_whole, row)
+        if not is_due(of_whole, row):
+            assert ended.verdict == row.verdict
+        spared, extended = spared + ended.spared, extended + (watch.limit > N)
+    assert spared > 0
+    assert bool(extended) == (rate < 1)
 
 
 WIDE = {"min_effect": 0.2}

@@ -1,8 +1,10 @@
 """The figures of docs/statistics.md that no other test holds, read from the page and computed again."""
 
+import itertools
 from pathlib import Path
 
 import pytest
+from scipy.stats import binom
 
 from gate import stats
 from gate.stats import Test
@@ -47,6 +49,35 @@ def test_page__holm_over_twenty_probes(test: Test, power: float) -> None:
 def test_page__runs_a_sequential_test_takes(rate: float, runs: int) -> None:
     found = stats.sprt_characteristics(0.95, 0.10, alpha=0.05, beta=0.2, max_runs=52, rate=rate)
     assert round(found[3]) == runs
+
+
+@pytest.mark.parametrize("row", _table("unchanged pass rate", 6), ids=lambda row: row[0])
+def test_page__a_second_look(row: list[str]) -> None:
+    rate = int(row[0].removesuffix(" %")) / 100
+    unchanged, dropped = (_looks(rate, now) for now in (rate, rate - 0.1))
+    figures = [unchanged[0], dropped[0], unchanged[1], dropped[1], unchanged[2]]
+    assert [float(cell) for cell in row[1:]] == pytest.approx(figures, abs=5.01e-4)
+
+
+def _looks(before: float, now: float, runs: int = 40, most: int = 100) -> list[float]:
+    """Return how often one look passes, two do, and the second is taken; over all counts of base, head and the rest."""
+    first, then, one = (
+        stats.noninferiority_boundary(runs, n, min_effect=0.1, beta=beta)
+        for n, beta in ((runs, 0.1), (most, 0.1), (runs, 0.2))
+    )
+    worse, worse_then = (stats.rejection_boundary(runs, n, alpha=0.05) for n in (runs, most))
+    found = [0.0, 0.0, 0.0]
+    for x1, x2 in itertools.product(range(runs + 1), range(runs + 1)):
+        chance = binom.pmf(x1, runs, before) * binom.pmf(x2, runs, now)
+        if x2 <= worse[x1]:
+            continue
+        found[0] += chance * (x2 >= one[x1])
+        if x2 >= first[x1]:
+            found[1] += chance
+        elif x2 + most - runs >= then[x1]:
+            found[1] += chance * binom.sf(max(then[x1], worse_then[x1] + 1) - x2 - 1, most - runs, now)
+            found[2] += chance
+    return found
 
 
 def test_page__single_figures() -> None:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 
 import pytest
 from scipy.stats import binom
@@ -15,9 +16,13 @@ from gate.judge import Tally, judge_experiment
 from gate.report import DECIDED_STOP, ExperimentReport, RunRecord
 from gate.stats import noninferiority_boundary, rejection_boundary
 from gate.stopping import Watch, bar_of, expected_runs, watch_suite
-from tests.builders import POLICY, parsed, records, report
+from tests import builders
+from tests.builders import parsed, records
+
+POLICY = builders.POLICY.model_copy(update={"extend": "off"})
 
 RUNS = 40
+report = partial(builders.report, policy=POLICY)
 ALWAYS = [True] * RUNS
 
 
