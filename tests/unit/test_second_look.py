@@ -203,34 +203,36 @@ def test_second_look__ended_early_changes_no_verdict(rate: float) -> None:
         if not is_due(of_whole, row):
             assert ended.verdict == row.verdict
         spared, extended = spared + ended.spared, extended + (watch.limit > N)
-    assert spared > 0
-    assert bool(extended) == (rate < 1)
+    assert (spared > 0, extended > 0) == (rate < 1, rate < 1)
 
 
-WIDE = {"min_effect": 0.2}
+WIDE = {"min_effect": 0.25}
 
 
 @cache
 def outcome(x1: int, first: int, more: int) -> tuple[str, bool]:
-    """Return the verdict of a row, confirmation off, whose 12 runs and 18 more pass so often, and if it took those."""
+    """Return the verdict of a row, confirmation off, whose 10 runs and 14 more pass so often, and if it took those."""
     experiment = parsed(0.0)
-    base = base_of(experiment, x1, 20)
-    passed = [at < first for at in range(12)] + [at < more for at in range(18)]
+    base = base_of(experiment, x1, 16)
+    passed = [at < first for at in range(10)] + [at < more for at in range(14)]
     policy = POLICY.model_copy(update=WIDE)
-    _, head = head_of(experiment, base, records("chaos", passed), planned=12, most=30, policy=policy, whole=True)
+    _, head = head_of(experiment, base, records("chaos", passed), planned=10, most=24, policy=policy, whole=True)
     return row_of(base, head, ALONE.model_copy(update=WIDE)).verdict, head.phases[1].extended
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.95, 0.9, 0.8, 0.5])
 def test_second_look__errors_over_both_looks__exact(rate: float) -> None:
     # every triple of counts, by the real watch and the real comparison, weighted with scipy's binomial laws
+    taken = 0
     found: defaultdict[tuple[str, str], float] = defaultdict(float)
-    for x1, first in itertools.product(range(21), range(13)):
-        extended = outcome(x1, first, 18)[1]
-        for case, p in (("drop", rate - 0.2), ("none", rate)):
-            chance = binom.pmf(x1, 20, rate) * binom.pmf(first, 12, p)
-            for more in range(19) if extended else [18]:
-                found[case, outcome(x1, first, more)[0]] += chance * (binom.pmf(more, 18, p) if extended else 1)
+    for x1, first in itertools.product(range(17), range(11)):
+        extended = outcome(x1, first, 14)[1]
+        taken += extended
+        for case, p in (("drop", rate - 0.25), ("none", rate)):
+            chance = binom.pmf(x1, 16, rate) * binom.pmf(first, 10, p)
+            for more in range(15) if extended else [14]:
+                found[case, outcome(x1, first, more)[0]] += chance * (binom.pmf(more, 14, p) if extended else 1)
+    assert taken > 20
     assert sum(found.values()) == pytest.approx(2)
     assert found["drop", "pass"] <= 0.20
     assert found["none", "regressed"] + found["none", "small_drop"] <= 0.05
