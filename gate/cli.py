@@ -1,9 +1,7 @@
 """The command line: reads options, calls the parts, prints, exits. No logic of its own."""
 
 import json
-import shutil
 import sys
-import time
 import traceback
 from datetime import UTC, datetime
 from functools import partial
@@ -20,7 +18,6 @@ from gate.trace import MAX_RUNS
 
 if TYPE_CHECKING:
     from gate.policy import Policy
-    from gate.render.progress import Progress
     from gate.report import Report
 
 
@@ -136,7 +133,7 @@ def run(
     commit = git_commit(here)
     if commit.tree.endswith(DIRTY):
         output.note(f"the report is not that of commit {commit.sha[:12]}: files have changes that are not committed")
-    shown = progress(output)
+    shown = output.progress()
     interpreter, environment = agent_python(python, here), agent_environment(list(pass_env))
     first_look = partial(
         run_and_report,
@@ -173,25 +170,13 @@ def run(
     output.note(f"report: {report}")
 
 
-def progress(output: Output) -> "Progress":
-    """Return what shows on standard error how far a suite is."""
-    from gate.config import is_live_terminal
-    from gate.render.progress import Progress
-
-    def say(text: str) -> None:
-        if not output.quiet:
-            click.echo(text, err=True, nl=False, color=True)
-
-    live = is_live_terminal(sys.stderr)
-    return Progress(say, live=live, size=shutil.get_terminal_size, clock=time.monotonic)
-
-
 @cli.command()
 @click.argument("base", type=FILE)
 @click.argument("head", type=FILE)
 @click.option("--config", type=FILE, help="chaos-gate.yaml with `removed` and `known_findings`.")
 @click.option("--history", type=FILE, help="The stored summaries of a branch: v1/KEY/history/BRANCH.json of the store.")
 @click.option("--confirmation", type=FILE, help="What `run --base` has run again: confirmation.json.")
+@click.option("--anchor", type=FILE, help="A pinned report: what is worse than it is shown, and blocks nothing.")
 @click.option("--output", "target", type=FILE, default="comparison.json", show_default=True)
 @output_options
 def compare(
@@ -200,11 +185,14 @@ def compare(
     config: Path | None,
     history: Path | None,
     confirmation: Path | None,
+    anchor: Path | None,
     target: Path,
     output: Output,
 ) -> None:
     """Compare two reports under the base's policy; exit with the gate's code."""
+    from gate.anchor import with_anchor
     from gate.compare import compare as compare_reports
+    from gate.comparison import Anchor
     from gate.config import load_config, read_text
     from gate.confirmation import read_confirmation
     from gate.history import History
@@ -223,6 +211,8 @@ def compare(
         history=read_model(History, read_text(history), str(history)).entries if history else (),
         confirmation=read_confirmation(read_text(confirmation), str(confirmation)) if confirmation else None,
     )
+    if anchor is not None:
+        made = with_anchor(made, Anchor(name=anchor.name[:200]), load_report(anchor, settings.policy), of_head)
     write(target, made.to_json())
     output.result(render_terminal(made, colour=output.colour), made.to_json())
     sys.exit(made.exit_code)

@@ -1,11 +1,16 @@
 """What every command has in common: where it speaks, and the options that say how."""
 
+import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from gate.render.progress import Progress
 
 F = Callable[..., Any]
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -32,6 +37,18 @@ class Output:
         """Say something beside the result."""
         if not self.quiet:
             click.echo(text, err=True)
+
+    def progress(self) -> "Progress":
+        """Return what shows on standard error how far a suite is."""
+        from gate.config import is_live_terminal
+        from gate.render.progress import Progress
+
+        def say(text: str) -> None:
+            if not self.quiet:
+                click.echo(text, err=True, nl=False, color=True)
+
+        live = is_live_terminal(sys.stderr)
+        return Progress(say, live=live, size=shutil.get_terminal_size, clock=time.monotonic)
 
 
 def output_options(command: F) -> F:

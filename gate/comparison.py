@@ -173,6 +173,38 @@ class Side(Model):
     age_days: Count | None = None
 
 
+class Drop(Model):
+    """One probe in one phase that is worse than in the pinned report; `p_value` is adjusted for all that are compared.
+
+    `spared`: as in `Row`; they count as passes here.
+    """
+
+    experiment: Name
+    probe: Name
+    label: Text
+    phase: Phase
+    anchor: Counts
+    head: Counts
+    p_value: Probability
+    spared: Count = 0
+
+
+class Anchor(Model):
+    """A pinned report by its tag or file, and what of head is worse: shown, and no part of verdict or exit code.
+
+    `problem`: why nothing is compared. `compared`: so many of its `probes` could be; `changed`: experiments that have
+    another definition since, so that theirs could not.
+    """
+
+    name: Name
+    commit: Text = ""
+    problem: Text = ""
+    probes: Count = 0
+    compared: Count = 0
+    worse: list[Drop] = Field(default=[], max_length=100_000)
+    changed: list[Name] = Field(default=[], max_length=2_000)
+
+
 class Comparison(Model):
     """A whole comparison.json. `policy` is the one that was applied.
 
@@ -197,6 +229,7 @@ class Comparison(Model):
     known_findings: list[KnownFinding] = []
     warnings: list[Notice] = []
     confirmed_with: Side | None = None
+    anchor: Anchor | None = None
 
     def to_json(self) -> str:
         """Return the text of comparison.json, ending in a line feed."""

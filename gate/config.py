@@ -169,6 +169,7 @@ class Inputs:
     reports: list[str]
     paths: list[str]
     baseline: str
+    anchor: str
     comment: CommentMode
     check_run: bool
     publish_required: bool
@@ -226,6 +227,7 @@ def read_inputs(environ: Mapping[str, str] | None = None) -> Inputs:
         reports=get("reports").split(),
         paths=get("paths").split(),
         baseline=get("baseline", DEFAULT_STORE),
+        anchor=get("anchor"),
         comment=cast("CommentMode", choice("comment", get_args(CommentMode), "changes")),
         check_run=flag("check_run", "true"),
         publish_required=flag("publish_required", "false"),

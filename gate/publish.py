@@ -139,6 +139,7 @@ def is_worth_a_comment(comparison: Comparison) -> bool:
         or bool(comparison.reasons or comparison.status_changes or comparison.new_critical or comparison.missing)
         or any(row.verdict != "pass" for row in comparison.rows)
         or any(notice.kind != "base_is_ancestor" for notice in comparison.warnings)
+        or bool(comparison.anchor and (comparison.anchor.problem or comparison.anchor.worse))
     )
 
 

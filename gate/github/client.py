@@ -179,6 +179,13 @@ class Client:
         """Return the parents of a commit, the first one first."""
         return [p.sha for p in self._get(Commit, f"/git/commits/{sha}").parents]
 
+    def commit_of_tag(self, tag: str) -> str | None:
+        """Return the commit that a tag, an annotated one too, stands for; None where there is none."""
+        try:
+            return self._get(Commit, f"/commits/{quote(f'tags/{tag}', safe='')}", {"per_page": 1, "page": 1}).sha
+        except (NotFoundError, ConflictError):
+            return None
+
     def first_parents(self, sha: str, limit: int = 101) -> Iterator[str]:
         """Yield a commit and its first-parent ancestors, nearest first.
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gate.commit import fetch_commit, has_commit
-from gate.comparison import Comparison, Notice
+from gate.comparison import Anchor, Comparison, Notice
 from gate.config import CONFIG_NAME, load_config
 from gate.errors import BrokenEnvironmentError, ExitCode, InvalidFileError, UsageError
 from gate.event import Activity, decide
@@ -19,7 +19,7 @@ from gate.pipeline.relevance import NOT_RELEVANT, is_relevant
 from gate.pipeline.step import ARTIFACT, BASE_REPOSITORY, HANDOVER, State, Step, workflow_command, write_output
 from gate.publish import Gap, complete_check, open_check
 from gate.report import MAX_BYTES, read_model, read_report
-from gate.store import Base, Store, choose_base, first_parents_in, parents_in, parse_store
+from gate.store import Base, Store, choose_base, first_parents_in, is_ref_name, parents_in, parse_store
 
 
 def prepare(step: Step) -> int:
@@ -56,7 +56,8 @@ def prepare(step: Step) -> int:
             state = _tell_not_relevant(step, client, state)
         if state.job != "nothing" and inputs.mode != "run":
             base = _fetch_base(step, client, activity)
-            state = state.model_copy(update=_origin(base) | _base_code(step, activity, base))
+            anchor = _fetch_anchor(step, client)
+            state = state.model_copy(update=_origin(base) | _base_code(step, activity, base) | {"anchor": anchor})
             if step.writes_check:
                 _open_check(step, client, state)
     (step.state / "state.json").write_text(state.model_dump_json(), encoding="utf-8")
@@ -127,7 +128,8 @@ def _fetch_base(step: Step, client: Client, activity: Activity) -> Base | None:
     wish = activity.base
     if wish is None:
         return None
-    store = parse_store(_store(step, client, activity.event, wish.sha), key=step.inputs.key, client=client)
+    commit = wish.sha if activity.event in ("pull_request", "merge_group") else ""
+    store = parse_store(_store(step, client, commit, "base-file.json"), key=step.inputs.key, client=client)
     ancestors: Sequence[str] | None = None
     if wish.sha:
         ancestors = first_parents_in(step.job.workspace, wish.sha)
@@ -149,17 +151,44 @@ def _fetch_history(step: Step, store: Store, ref: str) -> None:
         (step.state / "history.json").write_text(history.model_dump_json(), encoding="utf-8")
 
 
-def _store(step: Step, client: Client, event: str, base_sha: str) -> str:
-    """Return the store; for a pull request, a file of the checkout as it is in the commit that head was built on.
+def _fetch_anchor(step: Step, client: Client) -> Anchor | None:
+    """Keep the report of the tag in the input `anchor` as state/anchor.json; without one the gate goes on and says so.
+
+    The name of the tag goes to GitHub in one piece of an address, and never to git.
+    """
+    if not (tag := step.inputs.anchor.removeprefix("refs/tags/")):
+        return None
+    if not (is_ref_name(tag) and tag.isprintable() and len(tag) <= 200):
+        raise UsageError(
+            f"{tag!r:.120} is not the name of a tag", where="input anchor", fix="write it as `git tag` does"
+        )
+    commit = ""
+    try:
+        if not (commit := client.commit_of_tag(tag) or ""):
+            return Anchor(name=tag, problem="there is no such tag")
+        spec = _store(step, client, commit, "anchor-file.json")
+        store = parse_store(spec, key=step.inputs.key, client=client)
+        # a report that is committed is of an earlier commit than the one that has it
+        pinned = store.load(commit) if spec == step.baseline else store.latest("")
+    except (BrokenEnvironmentError, InvalidFileError) as error:
+        return Anchor(name=tag, commit=commit, problem=error.what[:4_000])
+    if pinned is None:
+        return Anchor(name=tag, commit=commit, problem=f"no report is stored for its commit in {step.inputs.baseline}")
+    (step.state / "anchor.json").write_text(pinned.to_json(), encoding="utf-8")
+    return Anchor(name=tag, commit=commit)
+
+
+def _store(step: Step, client: Client, commit: str, name: str) -> str:
+    """Return the store; a file of the checkout, where a commit is given, as it is there (kept as `name`).
 
     Who writes a pull request writes its checkout, and is not to write its base.
     """
     kind, _, place = step.baseline.partition(":")
     path = PurePosixPath(os.path.relpath(place, step.job.workspace))
-    if kind != "file" or path.parts[:1] == ("..",) or event not in ("pull_request", "merge_group"):
+    if kind != "file" or path.parts[:1] == ("..",) or not commit:
         return step.baseline
-    kept = step.state / "base-file.json"
-    if (entry := client.entry(base_sha, str(path))) is not None and entry.type == "blob":
+    kept = step.state / name
+    if (entry := client.entry(commit, str(path))) is not None and entry.type == "blob":
         kept.write_bytes(client.blob(entry.sha))
     return f"file:{kept}"
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from gate.anchor import with_anchor
 from gate.compare import BaseOrigin, compare
 from gate.comparison import Comparison
 from gate.completion import why_no_base
@@ -25,6 +26,8 @@ from gate.pipeline.step import (
 )
 from gate.publish import Gap, Texts, complete_check
 from gate.publish import publish as publish_texts
+from gate.render.drift import drift_warning
+from gate.render.escape import plain
 from gate.render.html import render_html
 from gate.render.markdown import Links, check_summary, check_title, render_comment, render_summary
 from gate.render.marker import Marker
@@ -64,6 +67,8 @@ def publish(step: Step) -> int:
             history=_read_history(step),
             confirmation=confirmation,
         )
+        if state.anchor is not None:
+            comparison = with_anchor(comparison, state.anchor, _read_stored(step.state / "anchor.json"), report)
     except GateError as error:
         _tell_failure(step, state, str(error))
         raise
@@ -72,15 +77,17 @@ def publish(step: Step) -> int:
 
 def _read_base(step: Step, state: State, head: Report) -> Report | None:
     """Return the base, if there is one; a branch whose suite moved to another tool starts anew."""
-    path = step.state / "base.json"
-    if not path.exists():
-        return None
-    base = read_report(path.read_bytes(), str(path))
-    if state.record_ref and base.tool.name != head.tool.name:
+    base = _read_stored(step.state / "base.json")
+    if base and state.record_ref and base.tool.name != head.tool.name:
         text = f"the stored base was written by {base.tool.name}, this report by {head.tool.name}: nothing is compared"
         step.say(workflow_command("warning", text))
         return None
     return base
+
+
+def _read_stored(path: Path) -> Report | None:
+    """Return a report that prepare has fetched, if there was one."""
+    return read_report(path.read_bytes(), str(path)) if path.exists() else None
 
 
 def _read_history(step: Step) -> list[Summary]:
@@ -123,6 +130,8 @@ def _publish_comparison(
     (step.results / "comment.md").write_text(comment, encoding="utf-8")
     (step.results / "report.html").write_text(render_html(comparison, report), encoding="utf-8")
     append(job.summary, render_summary(comparison, key=inputs.key, links=links))
+    if comparison.anchor and (warning := drift_warning(comparison.anchor)):
+        step.say(workflow_command("warning", plain(warning)))
     _write_outputs(step, comparison)
     _hand_over(step, report, comparison, confirmation)
     if inputs.mode == "gate":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gate.comparison import Notice
+from gate.comparison import Anchor, Notice
 from gate.config import GitHubJob, Inputs, read_text
 from gate.errors import BrokenEnvironmentError
 from gate.github import Client
@@ -25,7 +25,8 @@ ARTIFACT = "agent-chaos-gate-{key}"
 class State(Model):
     """What prepare found out, for the later steps.
 
-    `confirm_commit` is run beside head where rows have to be confirmed; `unconfirmable` says why none is.
+    `confirm_commit` is run beside head where rows have to be confirmed; `unconfirmable` says why none is. `anchor`
+    names the pinned report (anchor.json in the state), or says why there is none.
     """
 
     job: Literal["gate", "publish", "nothing"]
@@ -42,6 +43,7 @@ class State(Model):
     notices: list[Notice] = []
     confirm_commit: str = ""
     unconfirmable: str = ""
+    anchor: Anchor | None = None
 
 
 Quiet = ("run", "gate")

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gate.comparison import Comparison, ReasonKind, Row, RowVerdict, Side
-from gate.render import deciding, number, wording
+from gate.comparison import Anchor, Comparison, ReasonKind, Row, RowVerdict, Side
+from gate.render import deciding, drift, number, wording
 from gate.render.escape import Own, Part, Sentence, join, say
 
 SHOWN = 5
@@ -173,6 +173,7 @@ def _sections(comparison: Comparison) -> list[Section]:
         ),
         _list("Changed status", map(wording.status_change, comparison.status_changes)),
         undecided,
+        _against_anchor(comparison.anchor),
         _list("Not comparable", map(wording.not_comparable, _of(rows, "not_comparable")), note=note("not_comparable")),
         _list("Improved", map(wording.improved, _of(rows, "improved"))),
         _list("New", map(wording.first_seen, _of(rows, "new")), note=say("nothing in the base to compare with")),
@@ -189,6 +190,11 @@ def _critical(comparison: Comparison, note: Part | None) -> Section:
     ]
     title = "New critical findings" if has_base else "Critical findings"
     return _section(title, items, note=note)
+
+
+def _against_anchor(anchor: Anchor | None) -> Section:
+    items, note = (drift.told(anchor), drift.named(anchor)) if anchor else ((), None)
+    return _list("Against the anchor", items, note=note)
 
 
 def _accepted(comparison: Comparison) -> Iterable[Sentence]:

@@ -12,6 +12,8 @@ from gate.registry import Registry
 from gate.report import Report
 
 _KEY = re.compile(r"[a-z0-9-]{1,40}")
+# What `git check-ref-format` forbids in a name, and a dash in front, which git would take for an option.
+_NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|^[-./]|[./]$|^$")
 
 STORES: Registry["Store"] = Registry("gate.store", "store")
 
@@ -58,6 +60,11 @@ class Store(ABC):
     @abstractmethod
     def prune(self, keep: int) -> int:
         """Take away the reports of all but the newest `keep` commits; return how many went."""
+
+
+def is_ref_name(name: str) -> bool:
+    """Return whether a branch or a tag can have this name."""
+    return not _NOT_A_REF.search(name)
 
 
 def parse_store(spec: str, *, key: str = "default", client: Client | None = None) -> Store:

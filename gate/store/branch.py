@@ -17,7 +17,7 @@ from gate.errors import BrokenEnvironmentError, InvalidFileError, UsageError
 from gate.github import Client, ConflictError, NotFoundError, RefusedError, UnreachableError
 from gate.history import History, Summary
 from gate.report import MAX_BYTES, Report, read_model
-from gate.store.base import Store
+from gate.store.base import Store, is_ref_name
 from gate.store.stored import (
     KEPT,
     Sample,
@@ -37,8 +37,6 @@ ATTEMPTS = 8
 """How often a write is rebuilt after another writer came first."""
 
 _REPORT = re.compile(r"([0-9a-f]{2})/\1(?:[0-9a-f]{38}|[0-9a-f]{62})\.json")
-# What `git check-ref-format` forbids in a branch, and a dash in front, which git would take for an option.
-_NOT_A_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|^[-./]|[./]$")
 
 Files = dict[str, bytes | None]
 
@@ -74,7 +72,7 @@ class BranchStore(Store):
     def at(cls, place: str, *, key: str, client: Client | None) -> Self:
         """Return the store on a branch."""
         branch = place.removeprefix("refs/heads/")
-        if _NOT_A_BRANCH.search(branch) or not branch:
+        if not is_ref_name(branch):
             raise UsageError(f"{place!r:.120} is not the name of a branch", where=f"{cls.type}:")
         if client is None:
             fix = "set GITHUB_REPOSITORY and a token, or use file:PATH"

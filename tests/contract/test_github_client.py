@@ -445,6 +445,19 @@ def test_first_parents__end_at_the_limit_and_at_an_unknown_commit(client: Client
     assert list(client.first_parents("e" * 40)) == ["e" * 40]
 
 
+@pytest.mark.parametrize("name", ["v1", "releases/v1#%41"])
+def test_commit_of_tag__also_through_an_annotated_one(client: Client, double: GitHubDouble, name: str) -> None:
+    head, git = head_of(double), ("git", "-c", "user.name=Mona", "-c", "user.email=mona@example.com")
+    subprocess.run([*git, "tag", "--annotate", "--message", "one", name, head], cwd=double.git.path, check=True)
+    double.git.force_ref("refs/tags/plain", head)
+    double.git.force_ref("refs/tags/file", double.git.write_blob(b"1"))
+    double.create_branch("branch", head)
+    assert client.commit_of_tag(name) == client.commit_of_tag("plain") == head
+    assert client.commit_of_tag("file") is None
+    assert client.commit_of_tag("branch") is None
+    assert client.commit_of_tag(head) is None
+
+
 def test_parents__of_a_test_merge(client: Client, double: GitHubDouble) -> None:
     pull = double.hub.pull(7)
     assert client.parents(pull.merge_commit_sha or "") == [double.branch_head("main"), pull.head_sha]

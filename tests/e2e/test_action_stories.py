@@ -13,7 +13,8 @@ def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_
     with GitHubDouble() as double:
         events = Events(double.repository)
         user = UserRepository(tmp_path / "repo", double)
-        first = user.create("hardened", EXPERIMENTS, readme_workflow("plain"))
+        workflow = readme_workflow("plain").replace("          target:", "          anchor: v1.0\n          target:")
+        first = user.create("hardened", EXPERIMENTS, workflow)
 
         # 1: a pull request before anything is stored
         user.switch("feature")
@@ -25,6 +26,7 @@ def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_
         [comment] = double.comments(7)
         assert comment.body.startswith("ℹ️ **NO BASE**")
         assert "first push" in comment.body
+        assert "there is no such tag" in comment.body
         [check] = double.check_runs(head)
         assert (check.name, check.status, check.conclusion) == ("agent-chaos-gate", "completed", "neutral")
         assert double.branch_head("agent-chaos-baseline") is None
@@ -35,6 +37,8 @@ def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_
         assert outcome.green, outcome.log
         assert f"v1/default/{first[:2]}/{first}.json" in double.branch_files("agent-chaos-baseline")
 
+        user.git("tag", "v1.0")
+
         # 3: the same pull request again, now with a base: proven unchanged, the comment edited in place
         user.git("switch", "--quiet", "feature")
         head = user.commit({"notes.md": "two"}, "still nothing")
@@ -44,6 +48,7 @@ def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_
         [edited] = double.comments(7)
         assert edited.id == comment.id
         assert edited.body.startswith("✅ **PASS**")
+        assert f"`v1.0` at `{first[:7]}`; only shown, blocks nothing\n\n- nothing is worse" in edited.body
         [check] = double.check_runs(head)
         assert check.conclusion == "success"
 
@@ -59,6 +64,7 @@ def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_
         assert "`control-guardrail-outage` · `fails_closed(guardrail*, send_*)`" in comment.body
         assert "blocks" in comment.body
         assert "confirmed by running base and head again" in comment.body
+        assert "**Against the anchor**" in comment.body
         [check] = double.check_runs(weak)
         assert check.conclusion == "failure"
         assert len(double.comments(7)) == 1

@@ -4,9 +4,11 @@ from datetime import date
 from typing import Any
 
 from gate.comparison import (
+    Anchor,
     Comparison,
     Counts,
     CriticalFinding,
+    Drop,
     Missing,
     Notice,
     Reason,
@@ -196,6 +198,33 @@ FAILED = comparison(
             significant=True,
         ),
     ],
+    anchor=Anchor(
+        name="v1.0",
+        commit="0c2a6f1e8d3b5a7990e1f4c6b8d2a3e5f7091b3d",
+        probes=8,
+        compared=6,
+        worse=[
+            Drop(
+                experiment="control-guardrail-dos",
+                probe="output_matches",
+                label='output_matches("^Summary:|^TL;DR")',
+                phase="chaos",
+                anchor=counts("40/40"),
+                head=counts("29/40"),
+                p_value=0.0004,
+            ),
+            Drop(
+                experiment="tool-timeout",
+                probe="max_tool_calls",
+                label="max_tool_calls(12)",
+                phase="baseline",
+                anchor=counts("200/200"),
+                head=counts("36/40"),
+                p_value=0.0117,
+            ),
+        ],
+        changed=["memory-poisoning"],
+    ),
 )
 
 SECOND_LOOK = {"first_look": Counts(passes=33, runs=40), "pass_at": 88, "fail_at": 76}

@@ -7,8 +7,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gate.anchor import with_anchor
 from gate.compare import compare
-from gate.comparison import Comparison
+from gate.comparison import Anchor, Comparison
 from gate.policy import ExperimentPolicy, Policy, Severity
 from gate.report import ExperimentReport, Phase, ProbeReport, Report, read_model
 from gate.stats import step_down
@@ -145,3 +146,16 @@ def test_unchanged_suite__is_blocked_no_more_often_than_alpha() -> None:
             report(*(experiment(f"e{i}", probe(x, 40), outcomes=()) for i, x in enumerate(side))) for side in passes[at]
         )
         assert compared(base, head).blocks == blocked[at]
+
+
+@settings(max_examples=40, deadline=None)
+@given(base=reports(), head=reports(), pinned=reports())
+def test_anchor__has_no_say_and_never_finds_a_report_worse_than_itself(
+    base: Report, head: Report, pinned: Report
+) -> None:
+    alone = compared(base, head)
+    beside = with_anchor(alone, Anchor(name="v1"), pinned, head)
+    assert beside.model_copy(update={"anchor": None}) == alone
+    same = with_anchor(alone, Anchor(name="v1"), head, head).anchor
+    assert same is not None
+    assert (same.worse, same.changed) == ([], [])

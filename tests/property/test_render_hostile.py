@@ -13,9 +13,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gate.comparison import (
+    Anchor,
     Comparison,
     Counts,
     CriticalFinding,
+    Drop,
     Missing,
     Notice,
     Reason,
@@ -111,6 +113,11 @@ def comparison_of(text: Callable[[], str], *, verdict: Verdict = "fail", has_bas
             head=few, min_effect=0.1, p_value=0.01, power=0.5, runs_needed=90, decided_by="exact_test",
         )  # fmt: skip
 
+    def drop() -> Drop:
+        return Drop(
+            experiment=text(), probe="p", label=text(), phase="chaos", anchor=most, head=few, p_value=0.01
+        )  # fmt: skip
+
     def side() -> Side:
         return Side(commit=text(), ref=text(), ended_at=text())
 
@@ -136,6 +143,9 @@ def comparison_of(text: Callable[[], str], *, verdict: Verdict = "fail", has_bas
         removed=[Removed(name="away:" + text()[:190], reason=text())],
         known_findings=[KnownFinding(probe="known:" + text()[:190], reason=text(), expires=date(2030, 1, 1))],
         warnings=[Notice(kind=kind, experiment=text(), probe=text(), detail=text()) for kind in kinds],
+        anchor=Anchor(name=text(), commit=text(), problem=text())
+        if verdict == "pass"
+        else Anchor(name=text(), commit=text(), probes=2, compared=1, worse=[drop(), drop()], changed=[text()]),
     )
 
 

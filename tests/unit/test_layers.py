@@ -21,7 +21,7 @@ LAYERS = [
     {"github", "commit"},
     {"config", "event"},
     {"plan"},
-    {"compare", "merge", "stopping"},
+    {"anchor", "compare", "merge", "stopping"},
     {"history"},
     {"confirm"},
     {"rows"},

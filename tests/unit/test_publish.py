@@ -9,7 +9,19 @@ from typing import Any, Literal
 
 import pytest
 
-from gate.comparison import Comparison, Counts, CriticalFinding, Missing, Notice, Reason, Row, Side, StatusChange
+from gate.comparison import (
+    Anchor,
+    Comparison,
+    Counts,
+    CriticalFinding,
+    Drop,
+    Missing,
+    Notice,
+    Reason,
+    Row,
+    Side,
+    StatusChange,
+)
 from gate.errors import BrokenEnvironmentError
 from gate.github import Client
 from gate.publish import (
@@ -49,6 +61,17 @@ def row(verdict: str = "pass") -> Row:
             "min_effect": 0.1,
         }
     )
+
+
+DROP = Drop(
+    experiment="e",
+    probe="p",
+    label="p()",
+    phase="chaos",
+    anchor=Counts(passes=40, runs=40),
+    head=Counts(passes=30, runs=40),
+    p_value=0.001,
+)
 
 
 def comparison(verdict: str = "pass", *, blocks: bool = False, **parts: Any) -> Comparison:
@@ -320,6 +343,9 @@ def test_comment__event_without_a_pull_request_has_none(job: Job) -> None:
             },
             True,
         ),
+        ({"anchor": Anchor(name="v1", compared=1, changed=["e"])}, False),
+        ({"anchor": Anchor(name="v1", problem="there is no such tag")}, True),
+        ({"anchor": Anchor(name="v1", compared=1, worse=[DROP])}, True),
     ],
     ids=lambda value: next(iter(value), "nothing") if isinstance(value, dict) else "",
 )

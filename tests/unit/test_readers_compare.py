@@ -14,6 +14,7 @@ from gate.errors import InvalidFileError
 from gate.readers import read_any
 from gate.render.markdown import render_summary
 from gate.report import Report
+from tests import builders
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 AGENTASSAY = str(SAMPLES / "agentassay/base.json"), str(SAMPLES / "agentassay/head.json")
@@ -74,6 +75,17 @@ def test_compare__two_tools_are_refused(here: Path) -> None:
     assert isinstance(done.exception, InvalidFileError)
     assert "base was written by promptfoo, head by Inspect" in str(done.exception)
     assert not (here / "comparison.json").exists()
+
+
+def test_compare__a_pinned_report_is_shown_and_blocks_nothing(here: Path) -> None:
+    for name, passes in (("pinned", 40), ("base", 33), ("head", 32)):
+        made = builders.report(builders.experiment("e", builders.probe(passes, 40)))
+        (here / f"{name}.json").write_text(made.to_json(), encoding="utf-8")
+    done = run("base.json", "head.json", "--anchor", "pinned.json")
+    assert done.exit_code == 0
+    assert "Against the anchor — pinned.json; only shown, blocks nothing" in done.output
+    assert "e · output_matches() — 40/40 (100 %) → 32/40 (80 %), p" in done.output
+    assert len(json.loads((here / "comparison.json").read_text())["anchor"]["worse"]) == 1
 
 
 def test_compare__history_is_shown_beside_the_rows(here: Path) -> None:
