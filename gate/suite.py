@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gate.config import Config, agent_secrets, read_text
+from gate.config import Budget, Config, agent_secrets, read_text
 from gate.document import read_document
 from gate.engine import RunSettings, plan, run_suite
 from gate.engine.budget import usd_of
@@ -149,9 +149,9 @@ def run_and_report(
 
     `journal` is where it stays (default: nowhere); `resume` goes on with the one that is there. `limit_s` is how long
     a run may take whatever the files say. With a `base` whose policy has regressions confirmed, phases stop once their
-    comparison with it is decided, not before their planned runs with `whole`, and have more
-    where it is not. `on_plan` gets the number of runs per experiment and phase, planned and done before,
-    `on_limit` the phases that turn out to need fewer or more, with how many.
+    comparison with it is decided, with `whole` not before their planned runs, and have more where it is not. `on_plan`
+    gets the number of runs per experiment and phase, planned and done before, `on_limit` the phases that turn out to
+    need fewer or more, with how many.
 
     Raises:
         UsageError: more runs than a report can hold, or the journal to go on with belongs to another suite or commit,
@@ -205,15 +205,7 @@ def run_and_report(
         tallies = {e.name: Tally(e) for e in experiments}
         started_at = read_header(path).started_at
         spend = tally_records(read_records(path), tallies, config.run.prices, watches)
-    if not any(tally.runs for tally in tallies.values()):
-        raise BrokenEnvironmentError(
-            f"no run was started: {BUDGET_STOP}",
-            where=f"run.budget: {config.run.budget.model_dump_json(exclude_none=True)}",
-            fix="allow more, or take the budget away",
-        )
-    for name, tally in tallies.items():
-        if tally.runs and (why := tally.why_invalid) is not None:
-            raise BrokenEnvironmentError(f"no valid run: {why}", where=name, fix="run the experiment alone and look")
+    _require_runs(tallies.values(), config.run.budget)
     groups = baseline_groups(experiments, target=target, seed=seed)
     report = Report(
         commit=commit.sha,
@@ -231,13 +223,30 @@ def run_and_report(
                 planned_runs=settings.runs_of(tally.experiment),
                 seed=tally.experiment.seed if seed is None else seed,
                 target=target or tally.experiment.entrypoint or "",
-                group=groups.get(tally.experiment.name, ""),
-                stops={p: watches[key] for p in PHASES if (key := (tally.experiment.name, p)) in watches},
+                group=groups.get(name, ""),
+                stops={phase: watches[name, phase] for phase in PHASES if (name, phase) in watches},
             )
-            for tally in tallies.values()
+            for name, tally in tallies.items()
         ],
     )
     return with_room(report)
+
+
+def _require_runs(tallies: Iterable[Tally], budget: Budget) -> None:
+    """Stop where there is nothing to report.
+
+    Raises:
+        BrokenEnvironmentError: the budget was used up before the first run, or an experiment has no valid one.
+    """
+    begun = [tally for tally in tallies if tally.runs]
+    if not begun:
+        where = f"run.budget: {budget.model_dump_json(exclude_none=True)}"
+        fix = "allow more, or take the budget away"
+        raise BrokenEnvironmentError(f"no run was started: {BUDGET_STOP}", where=where, fix=fix)
+    for tally in begun:
+        if (why := tally.why_invalid) is not None:
+            fix = "run the experiment alone and look"
+            raise BrokenEnvironmentError(f"no valid run: {why}", where=tally.experiment.name, fix=fix)
 
 
 def tally_records(
