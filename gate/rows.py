@@ -35,7 +35,6 @@ class Claims:
         That is settled before head has run: against these passes and runs of base a second look could prove that there
         is no drop, and the first can do so at its part of the error if it could at all.
         """
-
         if base is None or most is None:
             return self
         x1, n1 = base
@@ -111,14 +110,15 @@ class Draft:
         """
         x1, n1, x2, n2 = table
         worst = at_worst(table, spared)
-        figures = _figures(worst, self.claims)
-        verdict = _tested(self, worst, dropped, rose, figures)
+        first = None if decided_by == "confirmation" else self.first
+        proven = _is_proven(worst, self.claims) or (first is not None and _is_proven(first, self.claims))
+        figures, verdict = _figures(worst, self.claims), _tested(self, dropped, rose, proven=proven)
         planned = _planned(worst, self.claims) if verdict == "inconclusive" else _Planned()
         update = {**asdict(figures), **asdict(planned), "adjusted_p_value": dropped, "decided_by": decided_by}
         update |= {"p_value": stats.exact_test(*at_best(table, spared)), "spared": spared}
         update |= {"base": Counts(passes=x1, runs=n1), "head": Counts(passes=x2, runs=n2)}
-        if self.first and decided_by != "confirmation":
-            update["first_look"] = Counts(passes=self.first[2], runs=self.first[3])
+        if first:
+            update["first_look"] = Counts(passes=first[2], runs=first[3])
         return _row(self, verdict).model_copy(update={**update, "small_drop": verdict == "small_drop"})
 
 
@@ -184,9 +184,13 @@ def _untested(draft: Draft) -> RowVerdict:
     return "inconclusive" if draft.pair.comparable else "not_comparable"
 
 
-def _tested(draft: Draft, table: Table, dropped: float, rose: float, figures: "_Figures") -> RowVerdict:
+def _is_proven(table: Table, claims: Claims) -> bool:
+    pass_at = _figures(table, claims).pass_at
+    return pass_at is not None and table[2] >= pass_at
+
+
+def _tested(draft: Draft, dropped: float, rose: float, *, proven: bool) -> RowVerdict:
     alpha = draft.claims.alpha
-    proven = figures.pass_at is not None and table[2] >= figures.pass_at
     if dropped <= alpha:
         return "small_drop" if proven else "regressed"
     if _undecided(draft.pair, draft.key[1]):

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 from scipy.stats import binom
 
-from gate.comparison import Row
+from gate.comparison import Counts, Row
 from gate.completion import why_no_base
 from gate.confirm import Rerun, is_due, plan_reruns
 from gate.experiment import Experiment
@@ -135,6 +135,17 @@ def test_second_look__for_the_sake_of_another_probe_leaves_the_counts_of_the_fir
     row = row_of(base, head.model_copy(update={"phases": [phase]}))
     assert row.head is not None
     assert (row.head.passes, row.head.runs, row.first_look) == (19, 20, None)
+
+
+def test_second_look__for_the_sake_of_another_probe_takes_no_proof_away() -> None:
+    base = builders.experiment("e", builders.probe(40, 40))
+    first, more = (40, 40), (91, 100)
+    assert noninferiority_boundary(40, 100, min_effect=0.1, beta=0.1)[40] > more[0]
+    probe = builders.probe(*more).model_copy(update={"first_look": first})
+    head = builders.experiment("e", probe, outcomes=["ok"] * 100)
+    phase = head.phases[0].model_copy(update={"planned_runs": 40, "max_runs": 100})
+    row = row_of(base, head.model_copy(update={"phases": [phase]}))
+    assert (row.verdict, row.first_look) == ("pass", Counts(passes=40, runs=40))
 
 
 def test_first_look__is_ended_early_unless_it_is_to_be_whole() -> None:
