@@ -1,20 +1,35 @@
 """The four stories of the gate, by the real action under `act` against the GitHub double."""
 
+import secrets
 from pathlib import Path
 
 from tests.double import GitHubDouble
 from tests.double.events import Events
-from tests.e2e.action import TOKEN, UserRepository, agent, readme_workflow
+from tests.e2e.action import UserRepository, agent, readme_workflow
 
+HUNT = """
+import pathlib
+with open({log!r}, "a") as seen:
+    seen.write(f"from {{pathlib.Path.cwd()}}\\n")
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if bytes.fromhex({token!r}) in (process / "environ").read_bytes():
+                seen.write("token\\n")
+        except OSError:
+            pass
+"""
 EXPERIMENTS = ("control-guardrail-dos.yaml", "control-guardrail-outage.yaml")
 
 
 def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_path: Path) -> None:
     with GitHubDouble() as double:
         events = Events(double.repository)
-        user = UserRepository(tmp_path / "repo", double)
+        token = "ghs_" + secrets.token_hex(18)  # of no other process on this machine
+        user = UserRepository(tmp_path / "repo", double, token=token)
         workflow = readme_workflow("plain").replace("          target:", "          anchor: v1.0\n          target:")
-        first = user.create("hardened", EXPERIMENTS, workflow)
+        user.create("hardened", EXPERIMENTS, workflow)
+        hunt = HUNT.format(log=str(tmp_path / "seen"), token=token.encode().hex())
+        first = user.commit({"my_agent.py": hunt + agent("hardened")}, "look for the token")
 
         # 1: a pull request before anything is stored
         user.switch("feature")
@@ -54,7 +69,7 @@ def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_
 
         # 4: the guardrail now fails open
         user.switch("weaker", "main")
-        weak = user.commit({"my_agent.py": agent("guarded_fail_open")}, "skip the guardrail while it is down")
+        weak = user.commit({"my_agent.py": hunt + agent("guarded_fail_open")}, "skip the guardrail while it is down")
         double.open_pull(8, "main", first, "weaker", weak)
         payload = events.pull_request("opened", number=8, base_sha=first, head_ref="weaker", head_sha=weak)
         outcome = user.run("pull_request", payload)
@@ -68,7 +83,10 @@ def test_action__first_pull_request_then_push_then_unchanged_then_fail_open(tmp_
         [check] = double.check_runs(weak)
         assert check.conclusion == "failure"
         assert len(double.comments(7)) == 1
+        seen = (tmp_path / "seen").read_text().splitlines()
+        assert "token" not in seen
+        assert sum("chaos-gate-base-" in line for line in seen) == 1, "base too, while it was run again"
 
         double.check()
-        assert {r.token for r in double.requests} == {TOKEN}
+        assert {r.token for r in double.requests} == {token}
         assert user.git("status", "--porcelain") == ""
