@@ -197,10 +197,15 @@ def test_impossible__the_base_agent_no_longer_starts(repository: Repository) -> 
     assert "No module named 'package_that_is_gone'" in why(repository.confirm(base, repository.report()))
 
 
-def test_impossible__the_budget_was_used_up_before(repository: Repository) -> None:
+@pytest.mark.parametrize(
+    "budget",
+    [Budget(minutes=1e-9), Budget(minutes=0), Budget(tokens=0), Budget(usd=0)],
+    ids=["used up", "no minutes", "no tokens", "no usd"],
+)
+def test_impossible__the_budget_was_used_up_before(repository: Repository, budget: Budget) -> None:
     base = repository.report()
     repository.commit(parts__py=PARTS.format(NOT_OK))
-    config = Config(run=RunConfig(budget=Budget(minutes=1e-9)))
+    config = Config(run=RunConfig(budget=budget))
     made = repository.confirm(base, repository.report(), config)
     assert (why(made), made.base) == ("the budget was used up", None)
 
@@ -253,6 +258,21 @@ def test_budget__that_cannot_confirm_it_is_no_verdict_of_it(repository: Reposito
     # stopped early since it looks worse: as good as it can have been, it is not beyond chance among two
     assert [(r.verdict, r.unconfirmed, r.spared > 0) for r in found.rows] == [("inconclusive", BUDGET_STOP, True)] * 2
     assert found.exit_code == 0 and found.verdict == "inconclusive"
+
+
+def test_new_in_head__is_not_run_again_and_keeps_nothing_else_from_it(repository: Repository, tmp_path: Path) -> None:
+    base = repository.report()
+    added = SUITE.replace("says-ok", "added")
+    repository.commit(parts__py=PARTS.format(NOT_OK), experiments_in_added__yaml=added)
+    head, made = repository.look_and_confirm(base, Config(), tmp_path / "journal.jsonl")
+    assert made is not None
+    assert (made.reason, made.impossible) == ("", {})
+    assert [e.name for side in (made.base, made.head) if side for e in side.experiments] == ["says-ok"] * 2
+    found = compare(base, head, policy=base.policy, today=date(2026, 1, 1), confirmation=made)
+    assert {(r.experiment, r.verdict, r.decided_by) for r in found.rows} == {
+        ("says-ok", "regressed", "confirmation"),
+        ("added", "new", None),
+    }
 
 
 def runs_of(report: Report | None) -> int:
