@@ -67,12 +67,12 @@ def plan(
     from gate.render.plan import render_plan
     from gate.suite import load_experiments
 
-    here = Path.cwd()
-    settings = load_config(config, here)
+    settings = load_config(config, Path.cwd())
     made = plan_suite(
-        load_experiments(paths or settings.experiments, here, output.note),
+        load_experiments(paths or settings.experiments, Path.cwd(), output.note),
         policy=settings.policy,
         default_runs=settings.run.runs,
+        max_runs=settings.run.max_runs,
         parallel=parallel or settings.run.parallel,
         runs=runs,
         base=load_report(base) if base else None,

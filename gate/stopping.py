@@ -1,17 +1,16 @@
 """When a phase has had enough runs. Pure: the same runs give the same answer in whatever order they finish."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
 from gate import stats
+from gate.bars import bars_of
 from gate.counting import UNCOUNTED, applicable
 from gate.errors import UsageError
-from gate.experiment import Experiment, ProbeSpec
-from gate.judge import MAX_INFRA, is_below, is_violated
-from gate.policy import Policy, Severity
+from gate.experiment import Experiment
+from gate.judge import MAX_INFRA
+from gate.policy import Policy
 from gate.report import (
     DECIDED_STOP,
     PHASES,
@@ -19,12 +18,10 @@ from gate.report import (
     Decision,
     ExperimentReport,
     Phase,
-    ProbeReport,
     Report,
     RunRecord,
-    at_each_look,
 )
-from gate.rows import Claims, acted
+from gate.rows import Claims
 
 Key = tuple[str, Phase]
 """Name of an experiment, and its phase."""
@@ -142,57 +139,6 @@ def watch_suite(
     return watches
 
 
-@dataclass(frozen=True)
-class Bar:
-    """What is said of one probe; every statement only ever gets better with more passes of as many runs."""
-
-    threshold: float
-    critical_threshold: float | None
-    confidence: float
-    require_confidence: bool
-    base: tuple[int, int] | None
-    claims: Claims
-
-    def wants_more(self, passes: int, runs: int, more: int) -> bool:
-        """Return whether it takes more runs than these to decide, and so many more may."""
-        if self.claims.looks == 1 or self.looks_worse(passes, runs) or self._is_proven(passes, runs):
-            return False
-        return self._is_proven(passes + more, runs + more)
-
-    def decided(self, passes: int, rest: int, runs: int) -> bool:
-        """Return whether the `rest` of so many runs can change nothing that is said."""
-        return self.statements(passes, runs) == self.statements(passes + rest, runs)
-
-    def statements(self, passes: int, runs: int) -> tuple[object, ...]:
-        """Return all that a report and a comparison would say of these counts."""
-        said: list[object] = [is_below(passes, runs, self.threshold)]
-        if self.require_confidence and self.threshold < 1:
-            said.append(stats.threshold_verdict(passes, runs, self.threshold, self.confidence))
-        if self.critical_threshold is not None:
-            said.append(is_violated(passes, runs, self.critical_threshold, self.confidence))
-        if self.base is not None:
-            x1, n1 = self.base
-            said += [
-                self.looks_worse(passes, runs),
-                self._is_proven(passes, runs),
-                x1 <= stats.rejection_boundary(runs, n1, alpha=self.claims.alpha)[passes],
-            ]
-        return tuple(said)
-
-    def looks_worse(self, passes: int, runs: int) -> bool:
-        """Return whether these counts are to be confirmed."""
-        if self.base is None:
-            return False
-        x1, n1 = self.base
-        return passes <= stats.rejection_boundary(n1, runs, alpha=self.claims.alpha)[x1]
-
-    def _is_proven(self, passes: int, runs: int) -> bool:
-        assert self.base is not None  # noqa: S101 (asked only where there is one)
-        x1, n1 = self.base
-        effect, beta = self.claims.min_effect, self.claims.beta
-        return passes >= stats.noninferiority_boundary(n1, runs, min_effect=effect, beta=beta)[x1]
-
-
 class Sequential:
     """Follows one phase by a sequential test of the threshold of each of its probes."""
 
@@ -245,12 +191,8 @@ class Curtailment:
         whole: bool = False,
     ) -> None:
         specs = applicable(experiment, phase)
-        stored = {p.id: p for p in base.probes if p.phase == phase} if base else {}
-        bars = [bar_of(experiment, spec, phase, base, stored.get(spec.id), policy) for spec in specs]
-        claims = [bar.claims.with_looks(bar.base, planned_runs, most_runs) for bar in bars]
-        self.max_runs = most_runs if any(claim.looks > 1 for claim in claims) else None
-        confidence = at_each_look(experiment.confidence, 1 if self.max_runs is None else 2)
-        self._bars = [replace(b, claims=c, confidence=confidence) for b, c in zip(bars, claims, strict=True)]
+        self._bars = bars_of(experiment, phase, base, policy, planned_runs, most_runs)
+        self.max_runs = most_runs if any(bar.claims.looks > 1 for bar in self._bars) else None
         self._planned, self._chaos, self._whole = planned_runs, phase == "chaos", whole
         self._runs = self._lost = 0
         self._passes = [0] * len(specs)
@@ -307,44 +249,7 @@ class Curtailment:
         if not self._measures or (first and self._whole):
             return False
         runs, rest = self._target - self._lost, self._target - self._runs
-        bars = self._bars if first else [b if b.claims.looks > 1 else replace(b, base=None) for b in self._bars]
+        bars = self._bars if first else [bar.second_look for bar in self._bars]
         if not all(bar.decided(passes, rest, runs) for bar, passes in zip(bars, self._passes, strict=True)):
             return False
         return not (first and self._any_wants_more(rest))
-
-
-@lru_cache(maxsize=4096)
-def expected_runs(bar: Bar, planned_runs: int, rate: float) -> float:
-    """Return after how many runs one probe, alone, is decided on average when its pass rate is `rate`; exact."""
-    expected, going = 0.0, {0: 1.0}  # passes so far -> probability of being still open with them
-    for taken in range(1, planned_runs + 1):
-        following: dict[int, float] = {}
-        for passes, chance in going.items():
-            for passed, share in ((0, 1 - rate), (1, rate)):
-                following[passes + passed] = following.get(passes + passed, 0.0) + chance * share
-        ended = {p for p in following if bar.decided(p, planned_runs - taken, planned_runs)}
-        expected += taken * sum(following[p] for p in ended)
-        going = {p: chance for p, chance in following.items() if p not in ended}
-    return expected
-
-
-def bar_of(
-    experiment: Experiment,
-    spec: ProbeSpec,
-    phase: Phase,
-    base: ExperimentReport | None,
-    stored: ProbeReport | None,
-    policy: Policy,
-) -> Bar:
-    severities: list[Severity] = [spec.severity, *([stored.severity] if stored else [])]
-    thresholds = [spec.threshold, *([stored.threshold] if stored else [])]
-    tested = stored is not None and stored.runs and base is not None and (phase == "baseline" or acted(base))
-    own = base.policy if base else experiment.policy
-    return Bar(
-        threshold=spec.threshold,
-        critical_threshold=max(thresholds) if "critical" in severities else None,
-        confidence=experiment.confidence,
-        require_confidence=experiment.require_confidence,
-        base=(stored.passes, stored.runs) if tested and stored else None,
-        claims=Claims.of(policy, own, stored or spec),
-    )

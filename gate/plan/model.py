@@ -18,11 +18,11 @@ class PlannedProbe(Model):
 
     `rate`: the pass rate expected, from the base's counts or, without them, the threshold. `power`: the chance to call
     a drop of `min_effect` from there, the probe compared alone; absent where the rate leaves no room for such a drop.
-    `pass_chance`: the chance that an unchanged agent is proven to be one. `runs_wanted`: runs in both arms with which
-    the wanted power is reached; absent where none up to 2,000 do. `sequential_runs`: what a sequential test of the
-    threshold would take on average; absent where there is none. `early_runs`: after how many runs, on average, its
-    comparison with the base is decided if nothing changed, and if the rate dropped by `min_effect`; absent where `run`
-    does not stop for that, and above 100 runs.
+    `pass_chance`: the chance that an unchanged agent is proven to be one, in one look. `runs_wanted`: runs in both arms
+    with which the wanted power is reached; absent where none up to 2,000 do. `sequential_runs`: what a sequential test
+    of the threshold would take on average; absent where there is none. `early_runs`: after how many runs, on average,
+    its comparison with the base is decided if nothing changed, and if the rate dropped by `min_effect`, a second look
+    included; absent where `run` does not stop for that, and above 2,000 runs.
     """
 
     probe: Name
@@ -45,7 +45,8 @@ class PlannedExperiment(Model):
     """One experiment: its runs, its probes, and what it will cost; what nobody knows is absent.
 
     `shared_runs`: baseline runs that an earlier experiment carries out, and pays for, too. `sequential_runs`,
-    `early_runs`: what all probes together take at least, in the chaos phase.
+    `early_runs`: what all probes together take at least, in the chaos phase. `max_runs`: how many runs a phase has with
+    a second look, absent where there is none. `early_costs`: the costs of `early_runs`, with the baseline's, as known.
     """
 
     name: Name
@@ -57,6 +58,8 @@ class PlannedExperiment(Model):
     runs_wanted: Count | None
     sequential_runs: Amount | None
     early_runs: tuple[Amount, Amount] | None
+    max_runs: Count | None = None
+    early_costs: dict[Cost, tuple[Amount, Amount]] = {}
     model_calls: Total | None
     tokens: Total | None
     usd: Usd | None
@@ -68,13 +71,14 @@ class PlanTotal(Model):
 
     `runs` are those that are carried out; `shared_runs` would be carried out as well if experiments shared none.
     `early_runs`: what is carried out on average, at least, if nothing changed, and if every rate dropped by
-    `min_effect`; absent where a part is.
+    `min_effect`; absent where a part is. `early_costs`: what that costs, as far as it is known of all.
     """
 
     experiments: Count
     runs: Total
     shared_runs: Total
     early_runs: tuple[Amount, Amount] | None
+    early_costs: dict[Cost, tuple[Amount, Amount]] = {}
     model_calls: Total | None
     tokens: Total | None
     usd: Usd | None

@@ -38,7 +38,7 @@ class _PerRun:
     usd: float | None = None
     seconds: float | None = None
 
-    def times(self, runs: int) -> "_PerRun":
+    def times(self, runs: float) -> "_PerRun":
         """Return what so many runs take."""
         return _PerRun(*(None if one is None else one * runs for one in astuple(self)))
 
@@ -67,7 +67,7 @@ class Spending:
                 )
             )
 
-    def of(self, runs: Mapping[Phase, int]) -> dict[Cost, Any]:
+    def of(self, runs: Mapping[Phase, float]) -> dict[Cost, Any]:
         """Return the totals of phases with so many runs, under the names of `PlannedExperiment`."""
         each = [
             self._average([p for p in self.own if p.phase == phase])

@@ -1,13 +1,15 @@
 """A suite and, where there is one, its base to a plan."""
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from gate.bars import bars_of
 from gate.counting import applicable
 from gate.experiment import Experiment, ProbeSpec
+from gate.plan.early import expected_runs
 from gate.plan.model import COSTS, Cost, Plan, PlannedExperiment, PlannedProbe, PlanTotal
 from gate.plan.spending import Spending
 from gate.policy import Policy
@@ -16,9 +18,8 @@ from gate.report import PHASES, ExperimentReport, Phase, ProbeReport, Report
 from gate.rows import MAX_PLANNED_RUNS, Claims
 from gate.sharing import baseline_groups
 from gate.stats import about_runs_for_power, exact_power, pass_probability, sprt_characteristics
-from gate.stopping import bar_of, expected_runs
 
-MAX_EARLY_RUNS = 100
+MAX_EARLY_RUNS = 2_000
 """No early end of a comparison is worked out beyond so many runs."""
 MAX_SEQUENTIAL_RUNS = 2_000
 """No sequential test is worked out beyond so many runs."""
@@ -33,11 +34,13 @@ def plan_suite(
     default_runs: int,
     parallel: int,
     runs: int | None = None,
+    max_runs: int | None = None,
     base: Report | None = None,
     prices: Prices = MappingProxyType({}),
 ) -> Plan:
     """Return the plan of a suite; `runs` overrides the files, `default_runs` holds where they say nothing.
 
+    `max_runs`: how many a phase has with a second look, None for the default.
     With a base its policy applies, as in the comparison, and its counts and usage are what is expected.
     """
     policy = base.policy if base else policy
@@ -52,6 +55,7 @@ def plan_suite(
                 known.get(experiment.name),
                 policy=policy,
                 runs=wanted,
+                max_runs=max_runs,
                 shared_runs=min(wanted, carried_out.get(group, 0)),
                 spend=Spending(known.get(experiment.name), base, prices, parallel),
             )
@@ -74,6 +78,7 @@ def _experiment(
     *,
     policy: Policy,
     runs: int,
+    max_runs: int | None,
     shared_runs: int,
     spend: Spending,
 ) -> PlannedExperiment:
@@ -82,20 +87,26 @@ def _experiment(
     comparable = base is not None and base.fingerprint == experiment.fingerprint
     acted = base is not None and any(f.fired for f in base.faults)
     counted = {(p.id, p.phase): p for p in base.probes} if base else {}
+    stops = base is not None and comparable and policy.confirm == "auto"
+    most = experiment.most_runs(runs, max_runs) if stops and policy.extend == "auto" else None
     probes = []
     for phase in phases:
+        bars = bars_of(experiment, phase, base, policy, runs, most)
         usable = comparable and (acted or phase == "baseline")  # without a fault, chaos counts are no yardstick
-        for spec in applicable(experiment, phase):
+        for spec, bar in zip(applicable(experiment, phase), bars, strict=True):
             stored = counted.get((spec.id, phase))
             claims = Claims.of(policy, own, stored or spec)
             probe = _probe(spec, phase, stored if usable else None, claims, runs)
-            if base is not None and comparable and policy.confirm == "auto" and runs <= MAX_EARLY_RUNS:
-                bar = bar_of(experiment, spec, phase, base, stored, policy)
+            if stops and (most or runs) <= MAX_EARLY_RUNS:
                 rates = probe.rate, max(0.0, probe.rate - claims.min_effect)
-                probe = probe.model_copy(update={"early_runs": tuple(expected_runs(bar, runs, r) for r in rates)})
+                early = tuple(expected_runs(bar, runs, rate, most) for rate in rates)
+                probe = probe.model_copy(update={"early_runs": early})
             probes.append(probe)
     visible = [p for p in probes if p.power is not None]
     chaos = [p for p in probes if p.phase == "chaos"]
+    early_runs = _later([p.early_runs for p in chaos])
+    own_baseline: dict[Phase, float] = {"baseline": runs - shared_runs} if experiment.baseline else {}
+    early_costs = [spend.of({**own_baseline, "chaos": n}) for n in early_runs or ()]
     return PlannedExperiment(
         name=experiment.name,
         path=experiment.path[:4000],
@@ -105,8 +116,10 @@ def _experiment(
         power=min((p.power for p in visible if p.power is not None), default=None),
         runs_wanted=_largest([p.runs_wanted for p in visible]),
         sequential_runs=_largest([p.sequential_runs for p in chaos]),
-        early_runs=_later([p.early_runs for p in chaos]),
-        **spend.of({phase: runs - shared_runs if phase == "baseline" else runs for phase in phases}),
+        max_runs=most,
+        early_runs=early_runs,
+        early_costs=_pairs(early_costs),
+        **spend.of({**own_baseline, "chaos": runs}),
     )
 
 
@@ -166,6 +179,14 @@ def _later(pairs: Sequence[tuple[float, float] | None]) -> tuple[float, float] |
     return (max(a for a, _ in known), max(b for _, b in known)) if known and len(known) == len(pairs) else None
 
 
+def _pairs(costs: Sequence[Mapping[Cost, Any]]) -> dict[Cost, tuple[float, float]]:
+    """Return what both of two plans say of costs, as far as it is known."""
+    if not costs:
+        return {}
+    one, other = costs
+    return {cost: (one[cost], other[cost]) for cost in COSTS if None not in (one[cost], other[cost])}
+
+
 def _total(planned: Sequence[PlannedExperiment]) -> PlanTotal:
     sums: dict[Cost, Any] = {}
     unknown: dict[Cost, int] = {}
@@ -183,6 +204,11 @@ def _total(planned: Sequence[PlannedExperiment]) -> PlanTotal:
         runs=runs - shared,
         shared_runs=shared,
         early_runs=both if len(early) == len(planned) else None,
+        early_costs={
+            cost: (sum(e.early_costs[cost][0] for e in planned), sum(e.early_costs[cost][1] for e in planned))
+            for cost in COSTS
+            if all(cost in e.early_costs for e in planned)
+        },
         unknown=unknown,
         **sums,
     )
@@ -206,8 +232,9 @@ def _notes(planned: Sequence[PlannedExperiment], *, has_base: bool) -> list[str]
     if shared := sum(e.shared_runs for e in planned):
         notes.append(f"{shared:,} baseline runs serve several experiments at once: they are counted and paid for once.")
     notes.append(
-        "Costs are those of every planned run; `run --base` spares those that can change no verdict. Minutes are run "
-        "time over runs at a time, without the start of workers and repeats after infra errors."
+        "Costs are those of every planned run, with `--base` also of what is run on average: without the runs that can "
+        "change no verdict, with a second look where it may decide, without confirmation. Minutes are run time over "
+        "runs at a time, without the start of workers and repeats after infra errors."
     )
     return notes
 

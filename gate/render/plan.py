@@ -3,7 +3,7 @@
 import math
 from decimal import ROUND_CEILING, Decimal
 
-from gate.plan import COSTS, Cost, Plan, PlannedExperiment
+from gate.plan import COSTS, Cost, Plan, PlannedExperiment, PlanTotal
 from gate.render import number
 from gate.render.escape import Own, Part, clean
 from gate.render.terminal import table, wrap
@@ -15,7 +15,8 @@ HEADS: dict[Cost, str] = {"model_calls": "calls", "tokens": "tokens", "usd": "US
 WORDS: dict[Cost, str] = {"model_calls": "model calls", "tokens": "tokens", "usd": "cost", "minutes": "minutes"}
 LEGEND = (
     "power: chance to see the drop that matters, of the probe where it is least. want: runs per phase for the wanted "
-    "power. early: chaos runs on average, at least, until the comparison is decided, unchanged / after that drop."
+    "power. early: chaos runs on average, at least, until the comparison is decided, with a second look where it is "
+    "open, unchanged / after that drop."
 )
 
 
@@ -65,6 +66,13 @@ def _amount(cost: Cost, value: float) -> Own:
     return Own(f"{math.ceil(value):,}")
 
 
+def _early(total: PlanTotal, at: int) -> str:
+    """Return the runs that a suite takes on average, and what they cost as far as that is known."""
+    runs = math.ceil(total.early_runs[at]) if total.early_runs else 0
+    costs = [f"{_amount(c, both[at])} {'USD' if c == 'usd' else WORDS[c]}" for c, both in total.early_costs.items()]
+    return f"{runs:,} runs ({', '.join(costs)})" if costs else f"{runs:,} runs"
+
+
 def _total(plan: Plan) -> str:
     """Return the sums in a sentence; one that lacks a part is said to be a least."""
     total, parts, missing = plan.total, [], []
@@ -80,7 +88,7 @@ def _total(plan: Plan) -> str:
     if total.shared_runs:
         known = f"{known}, {total.shared_runs:,} more if baselines were not shared"
     if total.early_runs is not None:
-        unchanged, dropped = (math.ceil(runs) for runs in total.early_runs)
-        known = f"{known}; with --base about {unchanged:,} runs if nothing changed, {dropped:,} if every rate dropped"
+        unchanged, dropped = (_early(total, at) for at in (0, 1))
+        known = f"{known}; with --base about {unchanged} if nothing changed, {dropped} if every rate dropped"
     at_a_time = f", {plan.parallel:,} at a time"
     return f"Total: {number.many(total.experiments, 'experiment')}, {known}{at_a_time}{unknown}."

@@ -24,6 +24,7 @@ LAYERS = [
     {"anchor", "compare", "merge", "stopping"},
     {"history"},
     {"confirm"},
+    {"bars"},
     {"rows"},
     {"findings"},
     {"judge", "sharing", "completion"},

@@ -1,6 +1,7 @@
 """What a suite will take and show. Runs and power for n = 40 and 100 from the tables of docs/statistics.md."""
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -121,8 +122,8 @@ UNTIL_THE_THIRD = float(sum(binom.cdf(2, runs, 0.1) for runs in range(40)))
     ],
 )
 def test_early_runs__until_the_comparison_is_decided(threshold: float, unchanged: float, dropped: float) -> None:
-    base = report(experiment("e", probe(40, 40, threshold=threshold), fingerprint=parsed(threshold).fingerprint))
-    made = planned(parsed(threshold), base=base)
+    stored = experiment("e", probe(40, 40, threshold=threshold), fingerprint=parsed(threshold).fingerprint)
+    made = planned(parsed(threshold), base=report(stored, policy=POLICY.model_copy(update={"extend": "off"})))
     assert chaos_probe(made).early_runs == pytest.approx((unchanged, dropped))
     assert made.total.early_runs == pytest.approx((40 + unchanged, 40 + dropped))
 
@@ -133,6 +134,27 @@ def test_early_runs__need_a_base_of_this_definition_that_is_confirmed_against() 
     assert chaos_probe(planned(base=off)).early_runs is None
     other = stored().experiments[0].model_copy(update={"fingerprint": "other"})
     assert chaos_probe(planned(base=report(other))).early_runs is None
+
+
+def test_early_costs__are_those_of_the_runs_on_average_and_of_the_baseline() -> None:
+    base = stored(
+        phase("baseline", seconds=20.0, model_calls=20, usage=[usage("gpt-4", 20, 10_000, 2_000)]),
+        phase("chaos", seconds=40.0, model_calls=30, usage=[usage("gpt-4", 30, 20_000, 3_000)]),
+        passes=38,
+    )
+    made = planned(base=base, prices=GPT)
+    one = made.experiments[0]
+    assert one.early_runs is not None
+    assert one.max_runs == 100
+    assert one.early_runs[0] > 40, "more where it stays open than is spared where it does not"
+    for at, runs in enumerate(one.early_runs):
+        assert one.early_costs["usd"][at] == pytest.approx(40 * 0.004 + runs * 0.007)
+        assert one.early_costs["minutes"][at] == pytest.approx((40 * 2 + runs * 4) / 4 / 60)
+    assert made.total.early_costs == one.early_costs
+    shown = " ".join(render_plan(made, width=200).split())
+    assert f"about {math.ceil(40 + one.early_runs[0])} runs (" in shown
+    assert planned(base=base).experiments[0].early_costs.keys() == {"model_calls", "tokens", "minutes"}
+    assert planned().experiments[0].early_costs == {}
 
 
 def test_shared_baseline__is_counted_and_paid_for_once() -> None:

@@ -8,14 +8,16 @@ from functools import partial
 import pytest
 from scipy.stats import binom
 
+from gate.bars import bars_of
 from gate.compare import compare
 from gate.comparison import Comparison
 from gate.completion import why_no_base
 from gate.experiment import Experiment
 from gate.judge import Tally, judge_experiment
+from gate.plan.early import expected_runs
 from gate.report import DECIDED_STOP, ExperimentReport, RunRecord
 from gate.stats import noninferiority_boundary, rejection_boundary
-from gate.stopping import Watch, bar_of, expected_runs, watch_suite
+from gate.stopping import Watch, watch_suite
 from tests import builders
 from tests.builders import parsed, records
 
@@ -198,8 +200,7 @@ def test_expected_runs__of_the_documented_table(rate: float, figures: tuple[floa
     ):
         experiment = parsed(threshold)
         base = base_of(experiment)
-        stored = next(p for p in base.probes if p.phase == "chaos")
-        bar = bar_of(experiment, experiment.probes[0], "chaos", base, stored, POLICY)
+        [bar] = bars_of(experiment, "chaos", base, POLICY, RUNS)
         found = expected_runs(bar, RUNS, rate)
         assert found == pytest.approx(exact, abs=1e-9)
         assert round(found, 1) == figure
