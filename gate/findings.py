@@ -9,7 +9,7 @@ from gate.comparison import Counts, CriticalFinding, Missing, Notice, Row, Statu
 from gate.counting import UNCOUNTED
 from gate.judge import MAX_INFRA, below_threshold, violated
 from gate.policy import LONGEST_ACCEPTED, ExperimentPolicy, KnownFinding, Policy, Removed, Severity
-from gate.report import ExperimentReport, FaultReport, Phase, ProbeReport, Report
+from gate.report import ExperimentReport, FaultReport, Phase, ProbeReport, Report, at_each_look
 
 SILENCED_LEVEL = 0.001
 """Below this chance, a fault that acts in fewer runs of head than of base is no luck."""
@@ -125,7 +125,7 @@ def find_critical(pairs: list[Pair], known_findings: Sequence[KnownFinding], tod
             if head is None or stricter_severity(base, head) != "critical":
                 continue
             threshold = max(head.threshold, base.threshold if base else 0.0)
-            if not violated(head, threshold, pair.head.confidence_of(phase, confidence)):
+            if not violated(head, threshold, at_each_look(confidence, pair.head.looks(phase))):
                 continue
             known = ""
             # Base is held to its own threshold: raising it in head would else turn a new finding into an old one.

@@ -235,10 +235,6 @@ class ExperimentReport(Model):
         """Return how often a phase may have been looked at: each error of a claim is split over as many looks."""
         return 2 if any(p.phase == phase and p.max_runs is not None for p in self.phases) else 1
 
-    def confidence_of(self, phase: Phase, wanted: float | None = None) -> float:
-        """Return the confidence that each look at a phase needs, for all to have what is wanted (default: its own)."""
-        return at_each_look(self.confidence if wanted is None else wanted, self.looks(phase))
-
 
 def at_each_look(confidence: float, looks: int) -> float:
     """Return the confidence that each of several looks at the same runs needs for all of them to have it."""
@@ -318,8 +314,12 @@ def read_report(text: str | bytes, source: str) -> Report:
         for key in sorted({k for k in keys if keys.count(k) > 1}):
             problems.append(f"{source}: probe {key[0]!r} stands twice in phase {key[1]} of {experiment.name!r}")
         for probe in experiment.probes:
-            if probe.passes > probe.runs:
-                problems.append(f"{source}: probe {probe.id!r} of {experiment.name!r} has more passes than runs")
+            passes, runs = probe.first_look or (0, 0)
+            where = f"{source}: probe {probe.id!r} of {experiment.name!r}"
+            if probe.passes > probe.runs or passes > runs:
+                problems.append(f"{where} has more passes than runs")
+            elif passes > probe.passes or runs - passes > probe.runs - probe.passes:
+                problems.append(f"{where} had more at first than in the end")
     if problems:
         raise InvalidFileError(problems)
     return report

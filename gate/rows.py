@@ -148,6 +148,8 @@ def _draft(pair: Pair, key: Key, base: ProbeReport | None, head: ProbeReport | N
     phase = next((p for p in pair.head.phases if p.phase == key[1]), None) if pair.head else None
     if not (fixed and pair.comparable and yardstick and base and head and base.runs and head.runs):
         return Draft(pair, key, base, head, claims, None)
+    if head.first_look and not head.first_look[1]:  # no valid run in what is to be tested
+        return Draft(pair, key, base, head, claims, None)
     of_base = base.passes, base.runs
     if phase is None:
         return Draft(pair, key, base, head, claims, (*of_base, head.passes, head.runs))

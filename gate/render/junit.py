@@ -10,7 +10,7 @@ from gate.render import number, wording
 from gate.render.deciding import not_reproduced
 from gate.render.escape import Part, clean, plain, say
 from gate.render.finding import blocking_kinds, fallen, find
-from gate.report import ExperimentReport, ProbeReport, Report
+from gate.report import ExperimentReport, ProbeReport, Report, at_each_look
 from gate.stats import threshold_verdict
 
 _KIND: dict[RowVerdict, ReasonKind] = {
@@ -157,7 +157,7 @@ def _own_suite(experiment: ExperimentReport) -> _Suite:
             **_counts("head", _count(probe)),
         }
         count, needs = number.counts(_count(probe)), number.share(probe.threshold)
-        confidence = experiment.confidence_of(probe.phase)
+        confidence = at_each_look(experiment.confidence, experiment.looks(probe.phase))
         if violated(probe, probe.threshold, confidence):
             case.failed = say("{} — {} violated it, {} passed, needs {}", case.name, _often(probe), count, needs)
             case.kind, case.detail = "violated", probe.detail

@@ -13,11 +13,12 @@ from scipy.stats import binom
 from gate.comparison import Counts, Row
 from gate.completion import why_no_base
 from gate.confirm import Rerun, is_due, plan_reruns
+from gate.errors import InvalidFileError
 from gate.experiment import Experiment
 from gate.findings import pair_up
 from gate.judge import Tally
 from gate.policy import Policy
-from gate.report import BUDGET_STOP, ExperimentReport, RunRecord
+from gate.report import BUDGET_STOP, ExperimentReport, RunRecord, read_report
 from gate.rows import Claims, Draft, compare_rows, draft_rows
 from gate.stats import noninferiority_boundary, wilson_interval
 from gate.stopping import Watch, watch_suite
@@ -146,6 +147,28 @@ def test_second_look__for_the_sake_of_another_probe_takes_no_proof_away() -> Non
     phase = head.phases[0].model_copy(update={"planned_runs": 40, "max_runs": 100})
     row = row_of(base, head.model_copy(update={"phases": [phase]}))
     assert (row.verdict, row.first_look) == ("pass", Counts(passes=40, runs=40))
+
+
+@pytest.mark.parametrize(
+    ("first", "why"),
+    [
+        ((21, 20), "more passes than runs"),
+        ((46, 46), "had more at first than in the end"),
+        ((0, 10), "had more at first than in the end"),
+        ((0, 51), "had more at first than in the end"),
+    ],
+)
+def test_first_look__that_cannot_be_is_refused(first: tuple[int, int], why: str) -> None:
+    probe = builders.probe(45, 50).model_copy(update={"first_look": first})
+    with pytest.raises(InvalidFileError, match=why):
+        read_report(report(builders.experiment("e", probe)).to_json(), "report.json")
+
+
+def test_first_look__without_a_valid_run_tests_nothing() -> None:
+    base = builders.experiment("e", builders.probe(40, 40))
+    probe = builders.probe(40, 40).model_copy(update={"first_look": (0, 0)})
+    row = row_of(base, builders.experiment("e", probe))
+    assert (row.verdict, row.p_value) == ("inconclusive", None)
 
 
 def test_first_look__is_ended_early_unless_it_is_to_be_whole() -> None:
