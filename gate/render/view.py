@@ -262,7 +262,7 @@ _COLUMNS = (Own("experiment"), Own("probe"), Own("base"), Own("head"), Own("p"))
 def _row(row: Row) -> Item:
     p = row.p_value if row.adjusted_p_value is None else row.adjusted_p_value
     probe = wording.probe_name(row.probe, row.label, row.phase)
-    return Item((row.experiment, probe, number.counts(row.base), wording.of_head(row), number.p_cell(p)))
+    return Item((row.experiment, probe, number.counts(row.base), number.counts(row.head), number.p_cell(p)))
 
 
 def _table(title: str, rows: Iterable[Row], *, note: Part | None = None) -> Section:

@@ -18,7 +18,7 @@ from gate.suite import Commit, run_and_report
 from tests.e2e.engine_agents.harness import AGENTS, experiment
 
 ANSWERS: list[dict[str, Any]] = [{"type": "output_matches", "params": {"pattern": "answer"}}]
-OUTAGE, SEED, N, MOST = 0.05, 50, 26, 50
+OUTAGE, SEED, N, MOST = 0.05, 50, 26, 60
 FAILS = [random.Random(SEED + at).random() < OUTAGE for at in range(MOST)]
 """The outage is the only fault that draws: these runs fail."""
 POLICY = Policy()  # type: ignore[call-arg]  # the defaults stand in the model
@@ -89,7 +89,9 @@ def test_second_look__does_not_depend_on_how_many_run_at_a_time(one_at_a_time: R
     said: list[tuple[str, int]] = []
     many = reported(parallel=16, base=base, on_limit=lambda name, phase, runs: said.append((phase, runs)))
     assert timeless(many) == timeless(one_at_a_time)
-    assert ("chaos", MOST) in said
+    chaos = [runs for phase, runs in said if phase == "chaos"]
+    ended = len(one_at_a_time.experiments[0].phases[1].runs)
+    assert set(chaos) == {MOST, ended} and chaos == sorted(chaos, reverse=True), "more, then as few as it takes"
 
 
 @pytest.mark.parametrize("killed_after", [10, 2 * N + 5])
