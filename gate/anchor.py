@@ -2,18 +2,28 @@
 
 from gate.comparison import Anchor, Comparison, Drop, Row
 from gate.completion import why_no_base
+from gate.confirmation import Confirmation
 from gate.findings import pair_up
 from gate.policy import Policy
-from gate.report import Report
+from gate.report import ExperimentReport, Report
 from gate.rows import compare_rows, draft_rows
 
 
-def with_anchor(comparison: Comparison, anchor: Anchor, pinned: Report | None, head: Report) -> Comparison:
+def with_anchor(
+    comparison: Comparison,
+    anchor: Anchor,
+    pinned: Report | None,
+    head: Report,
+    confirmation: Confirmation | None = None,
+) -> Comparison:
     """Return the comparison with what of head is worse than a pinned report, under the policy that was applied.
 
-    `anchor` names the report, or says why there is none to compare with (`pinned` is None).
+    `anchor` names the report, or says why there is none to compare with (`pinned` is None). Where head was run again,
+    its fresh counts stand for it: the first ones may have been ended early for that.
     """
     if pinned is not None:
+        if confirmation is not None and confirmation.head is not None:
+            head = _freshest(head, confirmation.head, comparison)
         anchor = _compared(anchor, pinned, head, comparison.policy)
     return comparison.model_copy(update={"anchor": anchor})
 
@@ -32,6 +42,24 @@ def _compared(anchor: Anchor, pinned: Report, head: Report, policy: Policy) -> A
             "changed": [pair.name for pair in pairs if pair.base and pair.head and not pair.comparable],
         }
     )
+
+
+def _freshest(head: Report, fresh: Report, comparison: Comparison) -> Report:
+    """Return head's report with the fresh counts in the phases that were decided by them."""
+    decided = {(row.experiment, row.phase) for row in comparison.rows if row.decided_by == "confirmation"}
+    again = {e.name: e for e in fresh.experiments}
+
+    def freshest(one: ExperimentReport) -> ExperimentReport:
+        other = again.get(one.name, one)
+        probes = {(p.id, p.phase): p for p in other.probes if (one.name, p.phase) in decided}
+        phases = {p.phase: p for p in other.phases if (one.name, p.phase) in decided}
+        update = {
+            "probes": [probes.get((p.id, p.phase), p) for p in one.probes],
+            "phases": [phases.get(p.phase, p) for p in one.phases],
+        }
+        return one.model_copy(update=update)
+
+    return head.model_copy(update={"experiments": [freshest(one) for one in head.experiments]})
 
 
 def _drop(row: Row) -> Drop:

@@ -201,6 +201,7 @@ def compare(
 
     settings = load_config(config, Path.cwd())
     of_base, of_head = load_report(base, settings.policy), load_report(head, settings.policy)
+    again = read_confirmation(read_text(confirmation), str(confirmation)) if confirmation else None
     made = compare_reports(
         of_base,
         of_head,
@@ -209,10 +210,10 @@ def compare(
         removed=settings.removed,
         known_findings=settings.known_findings,
         history=read_model(History, read_text(history), str(history)).entries if history else (),
-        confirmation=read_confirmation(read_text(confirmation), str(confirmation)) if confirmation else None,
+        confirmation=again,
     )
     if anchor is not None:
-        made = with_anchor(made, Anchor(name=anchor.name[:200]), load_report(anchor, settings.policy), of_head)
+        made = with_anchor(made, Anchor(name=anchor.name[:200]), load_report(anchor, settings.policy), of_head, again)
     write(target, made.to_json())
     output.result(render_terminal(made, colour=output.colour), made.to_json())
     sys.exit(made.exit_code)

@@ -68,7 +68,8 @@ def publish(step: Step) -> int:
             confirmation=confirmation,
         )
         if state.anchor is not None:
-            comparison = with_anchor(comparison, state.anchor, _read_stored(step.state / "anchor.json"), report)
+            pinned = _read_stored(step.state / "anchor.json")
+            comparison = with_anchor(comparison, state.anchor, pinned, report, confirmation)
     except GateError as error:
         _tell_failure(step, state, str(error))
         raise

@@ -9,6 +9,7 @@ import pytest
 from gate.anchor import with_anchor
 from gate.compare import compare
 from gate.comparison import Anchor
+from gate.confirmation import Confirmation
 from gate.report import DECIDED_STOP, ExperimentReport, Report, Tool
 from tests.builders import POLICY, experiment, probe, report
 
@@ -126,6 +127,20 @@ def test_stopped_report__is_no_anchor() -> None:
     made = against(report(stopped(20, 20)), report(one(0)))
     assert "was stopped early" in made.problem
     assert not made.worse
+
+
+def test_head_run_again__is_what_is_compared() -> None:
+    # 0 of 3 are 37 of 40 at best, which a family of two does not call; the fresh 0 of 80 are worse whatever came first
+    pinned = report(one(40), one(40, name="f"))
+    head = report(stopped(0, 3), one(40, name="f"))
+    assert not against(pinned, head).worse
+    base_again, head_again = (report(one(passes, 80, outcomes=("ok",) * 80)) for passes in (80, 0))
+    confirmation = Confirmation(base=base_again, head=head_again)
+    compared = compare(pinned, head, policy=POLICY, today=date(2026, 1, 2), confirmation=confirmation)
+    made = with_anchor(compared, PINNED, pinned, head, confirmation).anchor
+    assert made is not None
+    [drop] = made.worse
+    assert (drop.experiment, drop.head.passes, drop.head.runs, drop.spared) == ("e", 0, 80, 0)
 
 
 def test_no_report__keeps_the_problem() -> None:
