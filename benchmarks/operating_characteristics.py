@@ -218,7 +218,7 @@ def main() -> None:
         *(one_drop(20, before, after) for before, after in ((1.0, 0.9), (0.95, 0.75), (1.0, 0.8), (1.0, 0.5))),
         drifted(20, 0.95, 0.85),
     ]
-    print(f"Share of pull requests that are blocked; {suites} simulated for each of the first two columns\n")
+    print(f"Share of pull requests that are blocked; {suites} simulated for each that has an interval\n")
     more = ["with a second look", "runs", "all proven"]
     columns = ["the gate", "reports only", *rules, f"runs, of {RUNS} a probe", "all proven", *more]
     print(f"| {'what happened':34} | {' | '.join(columns)} |")
