@@ -45,6 +45,15 @@ def test_page__holm_over_twenty_probes(test: Test, power: float) -> None:
     assert stats.exact_power(40, 40, 1.0, 0.9, alpha=0.05 / 20, test=test) == pytest.approx(power, rel=0.04)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "seen", "runs"),
+    [(1.0, 0.9, 0.813, 91), (0.95, 0.75, 0.907, 102), (1.0, 0.8, 0.99, 69), (1.0, 0.5, 0.99, 25)],
+)
+def test_page__fixed_runs_with_holm_for_as_much(before: float, after: float, seen: float, runs: int) -> None:
+    power = {n: stats.exact_power(n, n, before, after, alpha=0.05 / 20) for n in (runs - 1, runs)}
+    assert power[runs] >= seen > power[runs - 1]
+
+
 @pytest.mark.parametrize(("rate", "runs"), [(0.99, 17), (0.95, 26), (0.70, 13)])
 def test_page__runs_a_sequential_test_takes(rate: float, runs: int) -> None:
     found = stats.sprt_characteristics(0.95, 0.10, alpha=0.05, beta=0.2, max_runs=52, rate=rate)
