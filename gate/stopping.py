@@ -9,7 +9,7 @@ from gate.bars import bars_of
 from gate.counting import UNCOUNTED, applicable
 from gate.errors import UsageError
 from gate.experiment import Experiment
-from gate.judge import MAX_INFRA
+from gate.judge import MAX_INFRA, is_below
 from gate.policy import Policy
 from gate.report import (
     DECIDED_STOP,
@@ -44,6 +44,10 @@ class Rule(Protocol):
     def looks_worse(self) -> bool:
         """Return whether the runs so far are to be confirmed, whatever is still to come."""
 
+    @property
+    def is_broken(self) -> bool:
+        """Return whether the planned runs are below a threshold, whatever is still to come of them."""
+
     def add(self, record: RunRecord) -> str:
         """Take the next run; return why no further one is needed, empty while some are."""
 
@@ -51,14 +55,14 @@ class Rule(Protocol):
 class Watch:
     """Follows one phase. `counted`: how many runs count, from the first on, once that is decided.
 
-    `limit`: how many it may come to. That is `planned_runs`, and `max_runs` once the rule wants a second look; None
-    where none is planned.
+    `max_runs`: how many there are with a second look, None where none is planned. There is none of a chaos phase whose
+    `baseline` is broken: its counts will prove nothing.
     """
 
-    def __init__(self, planned_runs: int, rule: Rule | None = None) -> None:
-        self.planned_runs, self._rule = planned_runs, rule
+    def __init__(self, planned_runs: int, rule: Rule | None = None, baseline: "Watch | None" = None) -> None:
+        self.planned_runs, self._rule, self._baseline = planned_runs, rule, baseline
         self.max_runs = rule.max_runs if rule else None
-        self.limit = planned_runs
+        self._wants_more = False
         self.counted: int | None = None
         self.stop_reason = ""
         self._taken = 0
@@ -72,11 +76,22 @@ class Watch:
         while self.counted is None and (following := self._early.pop(self._taken, None)) is not None:
             self._taken += 1
             reason = self._rule.add(following)
-            if self._taken == self.planned_runs and self.max_runs is not None and self._rule.wants_more:
-                self.limit = self.max_runs
+            if self._taken == self.planned_runs:
+                self._wants_more = self._rule.wants_more
             elif reason and self._taken < self.limit:
                 self.counted, self.stop_reason = self._taken, reason
                 self._early.clear()
+
+    @property
+    def limit(self) -> int:
+        """Return how many runs it may come to; with a second look once the first has ended and wants it."""
+        pointless = self._baseline is not None and self._baseline.is_broken
+        return self.most_runs if self._wants_more and not pointless else self.planned_runs
+
+    @property
+    def is_broken(self) -> bool:
+        """Return whether the first look is below a threshold, whatever is still to come of it."""
+        return self._rule is not None and self._rule.is_broken
 
     @property
     def most_runs(self) -> int:
@@ -120,7 +135,7 @@ def watch_suite(
         UsageError: a threshold that a sequential test cannot have.
     """
     stored = {e.name: e for e in base.experiments} if base else {}
-    watches = {}
+    watches: dict[Key, Watch] = {}
     for experiment in experiments:
         runs, known = runs_of(experiment), stored.get(experiment.name)
         # an edited experiment is compared with a base that has still to be run
@@ -135,7 +150,8 @@ def watch_suite(
                     rule = Sequential(experiment, phase, policy, runs)
                 elif base is not None and base.policy.confirm == "auto" and comparable:
                     rule = Curtailment(experiment, phase, known, base.policy, runs, most, whole=whole)
-                watches[experiment.name, phase] = Watch(runs, rule)
+                baseline = watches.get((experiment.name, "baseline"))
+                watches[experiment.name, phase] = Watch(runs, rule, baseline)
     return watches
 
 
@@ -156,7 +172,7 @@ class Sequential:
                 raise UsageError(f"no sequential test of its threshold: {error}", where=where, fix=fix) from None
         self._open, self._fired = dict.fromkeys(self._tests, True), phase == "baseline"
         self.decisions: dict[str, Decision] = dict.fromkeys(self._tests, "inconclusive")
-        self.wants_more = self.looks_worse = False
+        self.wants_more = self.looks_worse = self.is_broken = False
         self.max_runs = None
 
     def add(self, record: RunRecord) -> str:
@@ -198,7 +214,7 @@ class Curtailment:
         self._passes = [0] * len(specs)
         self._tested = [not (self._chaos and spec.severity == "critical") for spec in specs]
         self._silent = {at for at, fault in enumerate(base.faults) if fault.runs_fired} if base else set()
-        self._fired = False
+        self._fired = self.is_broken = False
 
     def add(self, record: RunRecord) -> str:
         """Take the next run; return why no further one is needed, empty while some are."""
@@ -212,6 +228,11 @@ class Curtailment:
         fired = {at for at, fault in enumerate(record.faults) if fault.fired}
         self._silent -= fired
         self._fired |= bool(fired)
+        if self._runs <= self._planned:
+            runs, rest = self._planned - self._lost, self._planned - self._runs
+            self.is_broken = any(
+                is_below(k + rest, runs, bar.threshold) for bar, k in zip(self._bars, self._passes, strict=True)
+            )
         return DECIDED_STOP if self._is_decided() else ""
 
     @property

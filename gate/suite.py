@@ -194,7 +194,7 @@ def run_and_report(
                 opened.append(*records)
                 for record in records:
                     watch = watches[record.experiment, record.phase]
-                    if watch.counted is None and watch.limit > watch.planned_runs:
+                    if watch.counted is None and record.index >= watch.planned_runs:
                         on_limit(record.experiment, record.phase, watch.limit)
                     on_record(record)
                     if watch.counted is not None:

@@ -3,8 +3,8 @@
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import pytest
@@ -18,7 +18,7 @@ from gate.experiment import Experiment
 from gate.findings import pair_up
 from gate.judge import Tally
 from gate.policy import Policy
-from gate.report import BUDGET_STOP, ExperimentReport, RunRecord, read_report
+from gate.report import BUDGET_STOP, Decision, ExperimentReport, RunRecord, read_report
 from gate.rows import Claims, Draft, compare_rows, draft_rows
 from gate.stats import noninferiority_boundary, wilson_interval
 from gate.stopping import Watch, watch_suite
@@ -31,8 +31,21 @@ ALONE = POLICY.model_copy(update={"confirm": "off"})
 BASE, N, MOST = 40, 26, 60
 
 
+@dataclass
+class Whole:
+    """A second look of which no run is spared."""
+
+    limit: int
+    max_runs: int = MOST
+    stop_reason: str = ""
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+
+    def needs(self, index: int) -> bool:
+        return index < self.limit
+
+
 def report_of(
-    experiment: Experiment, runs: Sequence[RunRecord], watch: Watch | None = None, planned: int = N
+    experiment: Experiment, runs: Sequence[RunRecord], watch: Watch | Whole | None = None, planned: int = N
 ) -> ExperimentReport:
     tally = Tally(experiment)
     for record in runs:
@@ -171,6 +184,24 @@ def test_first_look__without_a_valid_run_tests_nothing() -> None:
     assert (row.verdict, row.p_value) == ("inconclusive", None)
 
 
+@pytest.mark.parametrize(("broken", "limit"), [(False, MOST), (True, N)])
+def test_second_look__of_chaos_is_not_taken_where_the_baseline_is_broken(broken: bool, limit: int) -> None:
+    # a must without faults: one failure, of whichever run, and the experiment is inconclusive whatever chaos counts say
+    experiment = parsed(1.0)
+    known = report(base_of(experiment, BASE), policy=POLICY)
+    watches = watch_suite([experiment], lambda _: N, POLICY, known, max_runs=MOST)
+    baseline, chaos = watches["e", "baseline"], watches["e", "chaos"]
+    for record in records("chaos", [False] + [True] * (N - 1)):
+        chaos.add(record)
+    for record in records("baseline", [True] * (N - 1) + [not broken]):
+        baseline.add(record)
+    assert chaos.limit == limit
+    for record in records("baseline", [True] * MOST)[N:]:
+        if baseline.needs(record.index):
+            baseline.add(record)
+    assert chaos.limit == limit, "a second look at the baseline comes too late for it"
+
+
 def test_first_look__is_ended_early_unless_it_is_to_be_whole() -> None:
     experiment = parsed(0.1)
     base, failing = base_of(experiment, BASE), records("chaos", [False] * N)
@@ -229,8 +260,7 @@ def test_second_look__ended_early_changes_no_verdict(rate: float) -> None:
         draw = random.Random(seed)
         chaos = records("chaos", [draw.random() < rate for _ in range(MOST)])
         watch, early = head_of(experiment, base, chaos)
-        every = Watch(N)
-        every.max_runs, every.limit = MOST, watch.limit
+        every = Whole(watch.limit)
         whole = report_of(experiment, [*records("baseline", [True] * N), *chaos[: watch.limit]], every)
         (of_early, ended), (of_whole, row) = draft_and_row(base, early), draft_and_row(base, whole)
         assert is_due(of_early, ended) == is_due(of_whole, row)
