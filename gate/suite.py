@@ -186,8 +186,8 @@ def run_and_report(
         header = Header.of(digest, settings, commit=commit.sha, started_at=_now())
         opened, done = Journal.resume(path, header) if resume else (Journal.create(path, header), frozenset())
         if on_plan is not None:
-            planned = {p.key: p.runs for p in plan(experiments, settings)}
-            on_plan(planned, Counter((name, phase) for name, phase, _ in done))
+            had = Counter((name, phase) for name, phase, _ in done)
+            on_plan({p.key: max(p.runs, had[p.key]) for p in plan(experiments, settings)}, had)
         with opened:
 
             def keep(records: Sequence[RunRecord]) -> None:

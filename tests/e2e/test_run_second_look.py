@@ -4,6 +4,7 @@ import os
 import random
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from gate.engine.journal import read_records
 from gate.errors import UsageError
 from gate.policy import Policy
 from gate.report import BUDGET_STOP, Report, RunRecord
+from gate.stopping import Key
 from gate.suite import Commit, run_and_report
 from tests.e2e.engine_agents.harness import AGENTS, experiment
 
@@ -108,7 +110,11 @@ def test_second_look__interrupted_and_resumed_is_the_same(
     with pytest.raises(RuntimeError, match="killed"):
         reported(parallel=4, base=base, journal=journal, on_record=die)
     assert len(list(read_records(journal))) < one_at_a_time.spend.runs
-    assert timeless(reported(base=base, journal=journal, resume=True)) == timeless(one_at_a_time)
+    planned: list[tuple[Mapping[Key, int], Mapping[Key, int]]] = []
+    resumed = reported(base=base, journal=journal, resume=True, on_plan=lambda *both: planned.append(both))
+    assert timeless(resumed) == timeless(one_at_a_time)
+    [(runs, done)] = planned
+    assert all(runs[key] >= max(done[key], N) for key in runs)
     with pytest.raises(UsageError, match="another runs"):
         reported(base=base, journal=journal, resume=True, runs=N + 1)
 
