@@ -208,6 +208,7 @@ class Curtailment:
     ) -> None:
         specs = applicable(experiment, phase)
         self._bars = bars_of(experiment, phase, base, policy, planned_runs, most_runs)
+        self._later = [bar.second_look for bar in self._bars]
         self.max_runs = most_runs if any(bar.claims.looks > 1 for bar in self._bars) else None
         self._planned, self._chaos, self._whole = planned_runs, phase == "chaos", whole
         self._runs = self._lost = 0
@@ -219,21 +220,25 @@ class Curtailment:
     def add(self, record: RunRecord) -> str:
         """Take the next run; return why no further one is needed, empty while some are."""
         self._runs += 1
-        if record.outcome in UNCOUNTED:
+        lost = record.outcome in UNCOUNTED
+        if lost:
             self._lost += 1
-            return ""
+        else:
+            self._count(record)
+        if self._runs <= self._planned:
+            runs, rest = self._planned - self._lost, self._planned - self._runs
+            self.is_broken = any(
+                is_below(k + rest, runs, bar.threshold) for bar, k in zip(self._bars, self._passes, strict=True)
+            )
+        return DECIDED_STOP if not lost and self._is_decided() else ""
+
+    def _count(self, record: RunRecord) -> None:
         for at, probe in enumerate(record.probes):
             self._passes[at] += probe.passed
             self._tested[at] |= not probe.vacuous
         fired = {at for at, fault in enumerate(record.faults) if fault.fired}
         self._silent -= fired
         self._fired |= bool(fired)
-        if self._runs <= self._planned:
-            runs, rest = self._planned - self._lost, self._planned - self._runs
-            self.is_broken = any(
-                is_below(k + rest, runs, bar.threshold) for bar, k in zip(self._bars, self._passes, strict=True)
-            )
-        return DECIDED_STOP if self._is_decided() else ""
 
     @property
     def wants_more(self) -> bool:
@@ -270,7 +275,7 @@ class Curtailment:
         if not self._measures or (first and self._whole):
             return False
         runs, rest = self._target - self._lost, self._target - self._runs
-        bars = self._bars if first else [bar.second_look for bar in self._bars]
+        bars = self._bars if first else self._later
         if not all(bar.decided(passes, rest, runs) for bar, passes in zip(bars, self._passes, strict=True)):
             return False
         return not (first and self._any_wants_more(rest))

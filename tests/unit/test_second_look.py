@@ -162,6 +162,20 @@ def test_second_look__for_the_sake_of_another_probe_takes_no_proof_away() -> Non
     assert (row.verdict, row.first_look) == ("pass", Counts(passes=40, runs=40))
 
 
+def test_second_look__of_chaos_counts_no_run_that_was_lost_for_the_baseline() -> None:
+    # 25/26 would meet 96.1 %; the last run is lost, and 24/25 do not
+    experiment = parsed(0.961)
+    known = report(base_of(experiment, BASE), policy=POLICY)
+    watches = watch_suite([experiment], lambda _: N, POLICY, known, max_runs=MOST)
+    for record in records("chaos", [False] + [True] * (N - 1)):
+        watches["e", "chaos"].add(record)
+    lost = records("baseline", [True] * N, outcome="infra")[-1]
+    for record in [*records("baseline", [False] + [True] * (N - 2)), lost]:
+        watches["e", "baseline"].add(record)
+    assert watches["e", "baseline"].is_broken
+    assert watches["e", "chaos"].limit == N
+
+
 @pytest.mark.parametrize(
     ("first", "why"),
     [
