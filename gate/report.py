@@ -206,8 +206,9 @@ class PhaseReport(Model):
 
     @property
     def wanted_runs(self) -> int:
-        """Return how many runs it was to have in the end."""
-        return self.max_runs if self.max_runs is not None and self.extended else self.planned_runs
+        """Return how many runs it was to have in the end, also where the budget left none for a second look."""
+        cut = self.stop_reason and len(self.runs) == self.planned_runs
+        return self.max_runs if self.max_runs is not None and (self.extended or cut) else self.planned_runs
 
 
 class ExperimentReport(Model):

@@ -244,6 +244,13 @@ def test_second_look__of_too_few_runs_is_none() -> None:
     assert (row.verdict, row.head.passes, row.head.runs, row.first_look) == ("inconclusive", N - 1, N, None)
 
 
+def test_second_look__that_the_budget_leaves_no_run_for_is_what_was_cut() -> None:
+    experiment = parsed(0.1)
+    _, cut = head_of(experiment, base_of(experiment, BASE), records("chaos", [False] + [True] * (N - 1)))
+    chaos = cut.phases[1]
+    assert (len(chaos.runs), chaos.stop_reason, chaos.extended, chaos.wanted_runs) == (N, BUDGET_STOP, False, MOST)
+
+
 def test_flag__at_the_second_look_alone_is_for_confirmation_and_no_fail() -> None:
     experiment = parsed(0.1)
     base = base_of(experiment, BASE)
